@@ -102,7 +102,7 @@ impl Levels {
     /// What a second work kernel makes of it that has the same levels, by accident so often.
     fn shared(&self, by_chance: f64) -> Certainty {
         let fits = self.fits(MAX_EXPECTED_MATCHES);
-        let believed = fits || self.ratios.len() >= 2;
+        let believed = self.ratios.len() >= 2;
         // Three levels and more that two work kernels share are a clock's, if a lattice fits at all.
         let both = self.chance() < HINT && self.chance() * by_chance < MAX_EXPECTED_MATCHES;
         match (fits && by_chance < HINT || believed && both, believed) {
@@ -169,15 +169,6 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(levels) = levels.filter(|_| !smt_neighbour::explains(case)) else {
         return Vec::new();
     };
-    let ratios: Vec<f64> = std::iter::once(1.0)
-        .chain(levels.ratios.iter().map(|level| level.ratio))
-        .collect();
-    let evidence = evidence::FrequencySteps {
-        handling_ratio: None,
-        chance: levels.lattice.as_ref().map(|lattice| lattice.chance),
-        lattice: levels.lattice.as_ref().map(|lattice| lattice.top),
-        ratios,
-    };
     vec![Finding {
         kind: PHENOMENON.kind,
         series: vec![case.index],
@@ -187,9 +178,19 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Possible
         },
         summary: sentence(case.series, &levels),
-        evidence: evidence.into(),
+        evidence: evidence_of(&levels).into(),
         next_step: None,
     }]
+}
+
+fn evidence_of(levels: &Levels) -> evidence::FrequencySteps {
+    let ratios = levels.ratios.iter().map(|level| level.ratio);
+    evidence::FrequencySteps {
+        handling_ratio: None,
+        chance: levels.lattice.as_ref().map(|lattice| lattice.chance),
+        lattice: levels.lattice.as_ref().map(|lattice| lattice.top),
+        ratios: std::iter::once(1.0).chain(ratios).collect(),
+    }
 }
 
 /// All that the core does is slow.
@@ -249,8 +250,8 @@ fn list(steps: &[u32], top: u32) -> String {
     }
 }
 
-/// A second work kernel with the same ratios makes it certain where the lattice fits too; without a lattice the same
-/// levels in two are more than a hint. One with no such levels, which ran all the while, rules a clock out.
+/// A second work kernel with the same ratios makes it certain where the lattice fits too, and both hardly by accident; without a lattice the same
+/// levels in two are more than a hint. More series with no such levels, which ran all the while, than with the same rule a clock out.
 fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     let first = finding.series[0];
     let evidence = evidence::FrequencySteps::of(&finding.evidence);
@@ -258,7 +259,10 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
         return true;
     }
     let mine = &analysed.series[first];
-    let Some(levels_here) = levels(mine, &analysed.seen[first].stays) else {
+    // The rate that saw most of them.
+    let own = finding.series.iter();
+    let own = own.filter_map(|&one| levels(&analysed.series[one], &analysed.seen[one].stays));
+    let Some(levels_here) = own.max_by_key(|levels| levels.ratios.len()) else {
         return false;
     };
     let (mut agree, mut contradict) = (Vec::<(usize, Levels, f64)>::new(), 0);
@@ -277,13 +281,24 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     if contradict > agree.len() {
         return false;
     }
+    let most = match contradict {
+        0 => Certainty::Certain,
+        _ => Certainty::Likely,
+    };
+    // Who knows more of the two speaks for both.
+    let mut chance = levels_here.chance();
     let by_chance = agree.iter().map(|(_, _, by)| *by).reduce(f64::min);
     if let Some(by_chance) = by_chance {
-        let most = match contradict {
-            0 => Certainty::Certain,
-            _ => Certainty::Likely,
-        };
         finding.certainty = levels_here.shared(by_chance).min(most);
+        for (other, levels, by) in &agree {
+            let theirs = levels.shared(*by).min(most);
+            if theirs > finding.certainty {
+                finding.certainty = theirs;
+                finding.summary = sentence(&analysed.series[*other], levels);
+                finding.evidence = evidence_of(levels).into();
+            }
+            chance = chance.min(levels.chance());
+        }
         finding.summary = format!(
             "{}, and so are those of another work kernel.",
             finding.summary.trim_end_matches('.')
@@ -293,15 +308,11 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
         finding.summary = finding.summary.replacen(" are steps", " may be steps", 1);
     }
     // What another work kernel's series, listed before, says already with this one among its own.
-    let said = agree.iter().any(|(other, levels, by)| {
-        let theirs = levels.shared(*by);
-        let says_more = (theirs, first) > (finding.certainty, *other);
-        says_more && (theirs > Certainty::Possible || levels.chance() < HINT)
-    });
+    let said = agree.iter().any(|(other, ..)| *other < first);
     (finding.series).extend(agree.iter().map(|(index, ..)| *index));
     finding.series.sort_unstable();
     // A single ratio fits some lattice or other.
-    !said && (finding.certainty > Certainty::Possible || levels_here.chance() < HINT)
+    !said && (finding.certainty > Certainty::Possible || chance < HINT)
 }
 
 /// Chance that two work kernels have so many levels in common by accident; `None` where they do not agree, as far as both have seen them: segments
