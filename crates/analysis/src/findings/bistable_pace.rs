@@ -300,11 +300,9 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
 /// Changes between paces: those between bands of one pace are none.
 fn changes(case: Case<'_>) -> u64 {
     let paces = paces(case);
-    let slower = || paces.iter().skip(1).map(|pace| pace.stays).sum::<u64>();
-    let visits = paces
-        .first()
-        .map_or(0, |fastest| fastest.stays.min(slower()));
-    case.seen.edges.number.min(2 * visits)
+    let all: u64 = paces.iter().map(|pace| pace.stays).sum();
+    let most = paces.iter().map(|pace| pace.stays).max().unwrap_or(0);
+    case.seen.edges.number.min(2 * (all - most))
 }
 
 /// Whether something else on the core would do that: it slows a chain of registers hardly, and others below twice.

@@ -132,10 +132,10 @@ fn what_slows_both_is_no_company() {
     }
 }
 
-/// Four segments, of which the recording forbade store bypass in the second and the last; units take `without` times as long there.
+/// Eight segments, of which the recording forbade store bypass in every other one; units take `without` times as long there.
 fn with_store_bypass_switched(without: f64) -> Report {
     let mut source = Loop {
-        segments: 4,
+        segments: 8,
         ..Loop::new(10_000.0, 2000)
     }
     .run(
@@ -146,7 +146,7 @@ fn with_store_bypass_switched(without: f64) -> Report {
         none,
     );
     let begin = |segment: u64| segment * 2000 * 230_000;
-    source.manifest.store_bypass = (0..4)
+    source.manifest.store_bypass = (0..8)
         .map(|segment| StoreBypassSet {
             cpu: 1,
             ticks: begin(segment).saturating_sub(10),
@@ -205,6 +205,6 @@ fn one_longer_stay_among_short_disturbances_is_no_second_pace() {
         found.iter().map(|one| one.certainty).collect::<Vec<_>>()
     };
     assert_eq!(slow_for(655.0), []);
-    // A tenth of the time is a pace.
-    assert_eq!(slow_for(200e3), [Certainty::Certain]);
+    // A tenth of the time is a pace. Company on the core would do that too.
+    assert_eq!(slow_for(200e3), [Certainty::Possible]);
 }
