@@ -108,7 +108,7 @@ fn counted_only(case: Case<'_>) -> Option<Finding> {
     let manifest = case.analysed.manifest;
     let group = stopped_by(manifest).filter(|_| rates::is_one_recording(case.analysed.series))?;
     let run_ns = manifest.settings.duration_s * 1e9;
-    // Of the CPUs that were stopped, all together: those measured are some of them, so it is the most for each.
+    // Of the CPUs that were stopped, all together: those measured are some of them, so it is the most for their mean.
     let cpus = cpus_of(case.analysed.series).max(1);
     let share = (group.throttled_ns as f64 / run_ns / cpus as f64).min(1.0);
     if run_ns <= 0.0 || share < MIN_SHARE || case.series.gaps.is_none() {

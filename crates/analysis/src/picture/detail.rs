@@ -74,7 +74,7 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Pace of the quantum of an index, in ns per unit; `None` where the analysis gives it none either (`series/derive.rs`).
+    /// Pace of the quantum of an index, in ns per unit; `None` where the analysis gives it none either (`series/derive.rs`), but for what it gives back of reading ahead.
     /// The page repeats it (`readQuanta` of `model.js`).
     pub fn pace(&self, k: usize) -> Option<f64> {
         let (length, gap_ticks) = (self.length[k] as f64, self.gap_ticks[k]);
