@@ -210,13 +210,20 @@ impl Senders {
         if let Some((_, name)) = known.filter(|(read, _)| time.saturating_sub(*read) <= NAMED_NS) {
             return name.clone();
         }
+        let before = known.map(|(_, name)| name.clone());
         if self.names.len() >= MOST_KEYS {
             self.names.clear();
         }
-        let name: Arc<str> = match (thread, std::fs::read(format!("/proc/{thread}/comm"))) {
-            (0, _) => "idle".into(),
-            (_, Ok(name)) => format!("task:{}", task_name(name.trim_ascii_end())).into(),
-            (_, Err(_)) => "task".into(),
+        // One that ended meanwhile keeps its name.
+        let name: Arc<str> = match (
+            thread,
+            std::fs::read(format!("/proc/{thread}/comm")),
+            before,
+        ) {
+            (0, ..) => "idle".into(),
+            (_, Ok(name), _) => format!("task:{}", task_name(name.trim_ascii_end())).into(),
+            (_, Err(_), Some(name)) => name,
+            (_, Err(_), None) => "task".into(),
         };
         self.names.insert(thread, (time, name.clone()));
         name
