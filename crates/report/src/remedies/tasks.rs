@@ -150,7 +150,6 @@ pub fn wait_for_other(cpus: &[u32], names: &[&str]) -> Option<Remedy> {
 
 /// Keeps tasks away from the next boot on. `None` on a machine of one CPU, and where the CPU is isolated.
 pub fn isolate_cpu(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
-    cpu_list::without(machine.online_cpus.as_deref()?, cpus)?;
     let known = machine.isolated_cpus.as_deref().unwrap_or_default();
     let isolated = cpu_list::parse(known);
     if cpus.iter().all(|cpu| isolated.contains(cpu)) {
@@ -158,6 +157,8 @@ pub fn isolate_cpu(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
     }
     // One parameter for all: those that are isolated stay so.
     let (list, named) = (cpu_list::with(known, cpus), cpu_list::named(cpus));
+    // Something has to be left for the tasks.
+    cpu_list::without(machine.online_cpus.as_deref()?, &cpu_list::parse(&list))?;
     Some(Remedy {
         kind: RemedyKind::IsolateCpu,
         purpose: Purpose::Fix,
