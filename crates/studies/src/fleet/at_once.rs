@@ -1,6 +1,7 @@
 //! Gaps that hit several nodes at once: the longest of each, on one axis of time, and more of them together than chance brings.
 
 use super::Node;
+use super::node::{family, shared_name};
 use super::shifted::{MOST_CHANCE, OfCause};
 use bandscope_recording::summary::{CpuSummary, Summary};
 use bandscope_statistics::distributions::ln_poisson_at_least;
@@ -35,7 +36,7 @@ pub struct AtOnce {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moments {
-    /// What the nodes lost, as a ledger has it; of a kernel thread of one CPU without its number. Untrusted.
+    /// What the nodes lost, as a ledger has it; without the number at its end, unless all nodes have the same. Untrusted.
     pub cause: String,
     /// How many there were.
     pub number: u64,
@@ -59,11 +60,6 @@ struct Gap {
     from_ns: f64,
     to_ns: f64,
     cause: String,
-}
-
-/// A cause as other nodes have it: of a kernel thread of one CPU, such as `task:kworker/1:0`, the name before its number.
-fn family(cause: &str) -> &str {
-    cause.split('/').next().unwrap_or(cause)
 }
 
 fn length(gap: &Gap) -> f64 {
@@ -101,7 +97,7 @@ impl Timed {
             Gap {
                 from_ns,
                 to_ns: from_ns + gap.ns,
-                cause: family(&gap.cause).to_owned(),
+                cause: gap.cause.clone(),
             }
         });
         let timed = Timed {
@@ -175,7 +171,7 @@ impl<'a> Job<'a> {
         (self.to_ns - self.from_ns).max(0.0)
     }
 
-    /// By cause: the stretches in which nodes may have lost time by it, in the common time; those of one node do not overlap.
+    /// By family of causes: the stretches in which nodes may have lost time by it, in the common time; those of one node do not overlap.
     fn stretches(&self) -> BTreeMap<&'a str, Vec<Stretch>> {
         let mut by_cause: BTreeMap<&str, Vec<Stretch>> = BTreeMap::new();
         let most = (GAPS_OF_ALL / self.nodes.len()).max(1);
@@ -188,7 +184,7 @@ impl<'a> Job<'a> {
                 if from_ns >= to_ns {
                     continue;
                 }
-                let stretches = by_cause.entry(&gap.cause).or_default();
+                let stretches = by_cause.entry(family(&gap.cause)).or_default();
                 let last = stretches.last_mut().filter(|last| last.node == node);
                 match last.filter(|last| from_ns <= last.to_ns) {
                     Some(last) => {
@@ -205,6 +201,14 @@ impl<'a> Job<'a> {
             }
         }
         by_cause
+    }
+
+    /// What the causes of a family are called.
+    fn name(&self, kind: &str) -> &'a str {
+        let gaps = self.nodes.iter().flat_map(|(_, timed)| &timed.gaps);
+        let names = gaps.map(|gap| &*gap.cause);
+        let names: Vec<&str> = names.filter(|name| family(name) == kind).collect();
+        shared_name(&names)
     }
 }
 
@@ -230,7 +234,7 @@ pub(super) fn at_once(nodes: &[Node]) -> Option<AtOnce> {
     })
 }
 
-/// Moments of one cause of so many; `None` where chance may bring as many.
+/// Moments of one family of so many causes; `None` where chance may bring as many.
 fn of_cause(job: &Job<'_>, cause: &str, stretches: &[Stretch], causes: usize) -> Option<Moments> {
     let moments = moments(stretches);
     let nodes = job.nodes.len() as f64;
@@ -275,7 +279,7 @@ fn of_cause(job: &Job<'_>, cause: &str, stretches: &[Stretch], causes: usize) ->
     names.sort_unstable();
     let lengths = wide().flatten().map(|one| one.longest_ns);
     Some(Moments {
-        cause: cause.to_owned(),
+        cause: job.name(cause).to_owned(),
         number: wider(least) as u64,
         by_chance: by_chance.number(least),
         nodes: widest.len() as u64,

@@ -18,15 +18,32 @@ pub(super) enum Line {
     Cause(String, String),
 }
 
-/// A cause as other nodes have it: without the number that tells `job-17` from `job-18`, or `kworker/3:1` from that of another CPU.
+/// A cause as other nodes have it: without the numbers that tell `job-17` from `job-18`, or `kworker/3:1` from that of another CPU. That of a family is itself.
 pub(super) fn family(cause: &str) -> &str {
-    let name = cause.split('/').next().unwrap_or(cause);
-    let kind = name.trim_end_matches(|one: char| one.is_ascii_digit());
-    let kind = match kind.len() < name.len() {
-        true => kind.strip_suffix(['-', '_', '.']).unwrap_or(name),
-        false => name,
+    let mut name = cause;
+    while let Some(kind) = without_number(name).filter(|kind| !kind.is_empty()) {
+        name = kind;
+    }
+    name
+}
+
+/// A name without the number at its end; `None` where it has none. In `irq/24-nvme0q1` the name comes after the number.
+fn without_number(name: &str) -> Option<&str> {
+    let is_digit = |one: char| one.is_ascii_digit();
+    let is_number = |end: &str| {
+        // Workers of no CPU have the number of their pool: `kworker/u8:3`.
+        let end = end.strip_prefix('u').unwrap_or(end);
+        let rest = end.trim_start_matches(is_digit);
+        rest.len() < end.len() && !rest.starts_with('-')
     };
-    if kind.is_empty() { cause } else { kind }
+    match name.rsplit_once('/') {
+        Some((kind, end)) if is_number(end) => Some(kind),
+        _ => {
+            let kind = name.trim_end_matches(is_digit);
+            let is_numbered = kind.len() < name.len();
+            kind.strip_suffix(['-', '_', '.']).filter(|_| is_numbered)
+        }
+    }
 }
 
 /// What causes of one family are called: by their name where all have one.
@@ -117,7 +134,7 @@ pub struct Node {
     /// Each CPU; all that a file does not number are one.
     measured: BTreeMap<Option<u32>, Measured>,
     lines: BTreeMap<Line, Across>,
-    /// The name of a cause whose family is called otherwise; nothing where the node has several of that family.
+    /// The one name that a family has on this node; `None` where that is the family's own, or it has several.
     names: BTreeMap<Line, Option<String>>,
     /// Its longest gaps by the clock of the job's first task, where that is known.
     pub(super) timed: Option<Timed>,
@@ -164,10 +181,9 @@ impl Node {
             for (cause, share) in &loss.causes {
                 let kind = family(cause);
                 *families.entry(kind).or_default() += share;
-                if kind != cause {
-                    let line = Line::Cause(loss.loss.clone(), kind.to_owned());
-                    keep_name(&mut self.names, line, Some(cause.clone()));
-                }
+                let line = Line::Cause(loss.loss.clone(), kind.to_owned());
+                let name = (kind != cause).then(|| cause.clone());
+                keep_name(&mut self.names, line, name);
             }
             for (kind, share) in families {
                 add(Line::Cause(loss.loss.clone(), kind.to_owned()), share, None);

@@ -154,6 +154,28 @@ fn what_hits_several_nodes_is_told_by_its_cause() {
 }
 
 #[test]
+fn what_each_node_numbers_otherwise_is_one_cause() {
+    let backup: Vec<f64> = (0..6)
+        .map(|number| 4e9 + 1.1e9 * f64::from(number))
+        .collect();
+    let of = |end: &dyn Fn(usize) -> String| {
+        let mut random = Random::new(1);
+        let nodes = (0..4).map(|number| {
+            let mut one = summary(number, 4, &backup, &mut random);
+            for gap in one.cpus[0].longest.iter_mut().take(backup.len()) {
+                gap.cause += &end(number);
+            }
+            Node::new(one, "job")
+        });
+        let of = at_once(&nodes.collect::<Vec<_>>()).unwrap();
+        (of.moments[0].cause.clone(), of.moments[0].nodes)
+    };
+    let [other, same] = ["task:backup", "task:backup-7"].map(str::to_owned);
+    assert_eq!(of(&|number| format!("-{number}")), (other, 4));
+    assert_eq!(of(&|_| "-7".to_owned()), (same, 4));
+}
+
+#[test]
 fn nodes_that_lose_independently_seldom_seem_to_lose_at_once() {
     let mut wrong = 0;
     for seed in 0..300 {

@@ -1,5 +1,6 @@
 //! What a fleet's report says beside its figures.
 
+use super::super::node::family;
 use super::*;
 
 #[test]
@@ -156,4 +157,37 @@ fn a_cause_that_each_node_calls_otherwise_is_not_what_one_has_more() {
         "{}",
         fleet.verdict
     );
+}
+
+#[test]
+fn a_family_is_what_is_left_of_a_name_without_its_numbers() {
+    for (cause, kind) in [
+        ("job-17", "job"),
+        ("w-0-1", "w"),
+        ("task:kworker/3:1H", "task:kworker"),
+        ("kworker/u8:3", "kworker"),
+        ("ksoftirqd/1", "ksoftirqd"),
+        ("irq/24-nvme0q1", "irq/24-nvme0q1"),
+        ("irq/30-mlx5_2", "irq/30-mlx5"),
+        ("kworker/R-mld", "kworker/R-mld"),
+        ("python3", "python3"),
+        ("-1", "-1"),
+    ] {
+        assert_eq!((family(cause), family(kind)), (kind, kind));
+    }
+}
+
+#[test]
+fn a_family_of_which_a_node_has_several_has_its_own_name() {
+    let of = |parts: &[&[(&str, f64)]]| {
+        let quiet = (0..9).map(|number| losing(&format!("n{number}"), &[&[("cron", 1e-3)]]));
+        let slow = parts.iter().map(|part| losing("n9", &[part]));
+        let nodes = quiet.chain(slow).map(|one| Node::new(one, "job"));
+        fleet(Vec::new(), nodes.collect()).outliers[0].by.clone()
+    };
+    let [plain, numbered] = [("rsync", 0.1), ("rsync-1", 0.001)];
+    assert_eq!(of(&[&[plain, numbered]]), "rsync");
+    assert_eq!(of(&[&[numbered, plain]]), "rsync");
+    assert_eq!(of(&[&[numbered], &[plain]]), "rsync");
+    assert_eq!(of(&[&[("rsync-1", 0.1)]]), "rsync-1");
 }
