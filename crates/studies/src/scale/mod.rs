@@ -114,6 +114,13 @@ pub struct Together {
     pub independent: Option<f64>,
 }
 
+impl Together {
+    /// Whether other CPUs are in other recordings: a job's directory is one input and may have many.
+    pub fn is_one_of_several(&self, scale: &Scale) -> bool {
+        (self.cpus as usize) < scale.cpus.len()
+    }
+}
+
 /// How a figure is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

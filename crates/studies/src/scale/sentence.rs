@@ -133,7 +133,7 @@ pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
 pub(super) const NOT_FOLLOWED: &str = "More was recorded than jobs can be followed on: periodic gaps are taken to come at new times in each phase.";
 
 /// How the measured CPUs themselves fare, where that is not as if they lost independently.
-fn fall_together(scale: &Scale) -> Option<String> {
+pub(super) fn fall_together(scale: &Scale) -> Option<String> {
     let off = |together: &Together| {
         let times = (together.independent? + ROUGHLY) / (together.longer + ROUGHLY);
         Some(times.max(1.0 / times))
@@ -143,7 +143,7 @@ fn fall_together(scale: &Scale) -> Option<String> {
         Some((phase, together, off(together)?))
     });
     let (phase, together, times) = phases.max_by(|a, b| a.2.total_cmp(&b.2))?;
-    let of = match scale.inputs.len() > 1 {
+    let of = match together.is_one_of_several(scale) {
         true => format!(" of {}", together.input),
         false => String::new(),
     };

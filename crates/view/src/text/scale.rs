@@ -132,7 +132,7 @@ fn together(scale: &Scale, all: bool, table: &mut Table) {
 
 /// The CPUs of a row, with their recording where there are several.
 pub(crate) fn these(of: &Together, scale: &Scale) -> String {
-    match scale.inputs.len() > 1 {
+    match of.is_one_of_several(scale) {
         true => format!("these {} CPUs of {}", of.cpus, of.input),
         false => format!("these {} CPUs", of.cpus),
     }

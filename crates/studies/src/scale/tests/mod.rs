@@ -204,3 +204,28 @@ fn recorded(
     let followed = followers.into_iter().map(Follower::finish);
     (followed.collect(), curve)
 }
+
+#[test]
+fn the_recording_is_named_where_a_directory_has_several() {
+    let together = Together {
+        input: "job/3".into(),
+        cpus: 2,
+        longer: 0.1,
+        independent: Some(0.5),
+    };
+    let said = |cpus: usize| {
+        let phase = Phase {
+            together: Some(together.clone()),
+            ..Phase::default()
+        };
+        let scale = Scale {
+            inputs: vec!["job".into()],
+            cpus: vec![OfCpu::default(); cpus],
+            phases: vec![phase],
+            ..Scale::default()
+        };
+        sentence::fall_together(&scale).unwrap()
+    };
+    assert!(said(4).starts_with("The measured CPUs of job/3 do not"));
+    assert!(said(2).starts_with("The measured CPUs do not"));
+}
