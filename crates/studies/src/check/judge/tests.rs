@@ -135,3 +135,22 @@ fn what_never_came_before_must_come_in_several_runs() {
     assert_eq!([5, 30, 159].map(|past| runs_to_notice(past, 8)), [5, 2, 1]);
     assert!((judged(5, &[0.25; 5]).bound - 0.251).abs() < 1e-9);
 }
+
+#[test]
+fn equal_runs_have_a_limit_though_their_mean_is_rounded() {
+    let test = Test::new("gaps", Unit::PerSecond, &[250.0; 3], &[250.0; 3]).unwrap();
+    assert!(test.now > test.past);
+    let judged = judge(&[test])[0];
+    assert!(judged.bound.is_finite() && !judged.worse, "{judged:?}");
+}
+
+#[test]
+fn a_steady_figure_may_change_either_way_unless_it_is_0() {
+    for (past, expected) in [(0.0, 1.0 / 31.0), (0.25, 2.0 / 31.0)] {
+        let p = |now| {
+            let test = Test::new("host", Unit::Share, &[past; 30], &[now]);
+            test.unwrap().p_differs()
+        };
+        assert!((p(0.5) - expected).abs() < 1e-9 && p(past) == 1.0, "{past}");
+    }
+}
