@@ -60,7 +60,10 @@ pub fn check(condition: &Condition, repeat: &Repeat) -> Result<Checked, Conditio
         None => Err(ConditionError::NotMeasured {
             condition: condition.text().into(),
             figure: condition.figure().into(),
-            why: " of runs that have no value",
+            why: match &repeat.modes.modes[..] {
+                [] => " of runs that have no value",
+                _ => " where the lowest mode is 0 or less",
+            },
         }),
     }
 }
@@ -172,5 +175,13 @@ mod tests {
         }
         assert!(!check(&parse("failed>0").unwrap(), &repeat).unwrap().met);
         assert!(repeat.findings.is_empty() && repeat.answer.is_none());
+    }
+
+    #[test]
+    fn a_ratio_to_0_is_not_known() {
+        let repeat = repeat(&[0.0, 1.0].repeat(20));
+        assert_eq!(repeat.modes.modes.len(), 2, "{:?}", repeat.modes);
+        let error = check(&parse("ratio>2").unwrap(), &repeat).unwrap_err();
+        assert!(error.to_string().contains("lowest mode is 0"), "{error}");
     }
 }
