@@ -92,9 +92,7 @@ impl Condition {
         };
         let expected = match (self.comparison, unit) {
             (Comparison::Below, _) if value <= 0.0 => "more than 0",
-            (Comparison::Above | Comparison::AtLeast, Unit::Share) if value >= most => {
-                "less than 100 %"
-            }
+            (Comparison::Above, Unit::Share) if value >= most => "less than 100 %",
             (_, Unit::Share) if value > most => "100 % at most",
             _ if value > most => "366 days at most",
             _ => return Ok(()),
@@ -337,6 +335,19 @@ mod tests {
             error.contains("one of gaps, longest gap, lost, pace"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn all_of_a_share_can_be_reached_but_not_exceeded() {
+        for (text, is_possible) in [
+            ("lost >= 100 %", true),
+            ("lost >= 101 %", false),
+            ("lost > 100 %", false),
+        ] {
+            let condition = Condition::parse(text).unwrap();
+            let checked = condition.is_in_range(Unit::Share);
+            assert_eq!(checked.is_ok(), is_possible, "{text}");
+        }
     }
 
     #[test]
