@@ -7,7 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{Keep, Lines};
 use crate::progress::Live;
 use crate::values;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use bandscope_experiments::repeat::{Output, Request, Session};
 use bandscope_recording::runs::{Phase, Run, Runs, SCHEMA, appended};
 use bandscope_recording::text::{quoted, shown};
@@ -82,7 +82,10 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
     let (failure, error) = match made {
         Ok(failure) => (failure, unkept),
         Err(error) if runs.runs.is_empty() => return Err(error),
-        Err(error) => (None, Some(error)),
+        Err(error) => {
+            let both = |unkept| anyhow!("{error:#}; {unkept:#}");
+            (None, Some(unkept.map(both).unwrap_or(error)))
+        }
     };
     let ended = Ended {
         failure,
