@@ -47,8 +47,12 @@ impl Subject<'_> {
 
     /// A list of CPUs of the kernel's command line; `None` where not all of it can be read.
     pub(super) fn booted(&self, list: &str) -> Option<Vec<u32>> {
-        let online = cpu_list::parse(self.machine.online_cpus.as_deref()?);
-        cpu_list::parse_boot(list, online.into_iter().max()?)
+        let read = |last| cpu_list::parse_boot(list, last);
+        match &self.machine.online_cpus {
+            Some(online) => read(cpu_list::parse(online).into_iter().max()?),
+            // A list that names the last CPU is another with another one.
+            None => read(0).filter(|cpus| read(1).as_ref() == Some(cpus)),
+        }
     }
 
     /// Whether all judged CPUs are among `cpus`.

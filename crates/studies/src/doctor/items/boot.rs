@@ -133,13 +133,15 @@ fn rcu_nocbs(subject: &Subject<'_>) -> Judged {
     if subject.setup.setting(paths::COMMAND_LINE).is_none() {
         return subject.unread(paths::COMMAND_LINE);
     }
-    let full = subject.listed(subject.machine.nohz_full_cpus.as_deref());
+    let machine = subject.machine;
+    let full = subject.listed(machine.nohz_full_cpus.as_deref());
     // Without a list it is no CPU.
     let given = subject.setup.parameter("rcu_nocbs");
     let mut offloaded = full.unwrap_or_default();
     if let Some(list) = given.filter(|list| !list.is_empty()) {
         match subject.booted(list) {
             Some(cpus) => offloaded.extend(cpus),
+            None if machine.online_cpus.is_none() => return subject.unread(paths::ONLINE),
             None => return Judged::Unknown(format!("rcu_nocbs={list}: expected a list of CPUs")),
         }
     }

@@ -83,7 +83,7 @@ fn interrupts(subject: &Subject<'_>) -> Judged {
     };
     if came.is_empty() && subject.setup.interrupts.len() >= MAX_ENTRIES {
         return Judged::Unknown(format!(
-            "this machine has more than {MAX_ENTRIES} interrupts, and the recording does not hold them all"
+            "this machine has {MAX_ENTRIES} interrupts or more, and the recording may not hold them all"
         ));
     }
     if came.is_empty() {
