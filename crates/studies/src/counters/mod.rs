@@ -101,7 +101,7 @@ const ERROR_RATE: f64 = 0.05;
 
 impl Row {
     /// Whether it changed per unit of work, as one of many counters.
-    fn changed(&self) -> bool {
+    pub fn changed(&self) -> bool {
         self.per_work.changed && self.p_value.is_none_or(|chance| chance <= ERROR_RATE)
     }
 }

@@ -123,7 +123,7 @@ fn rows(counters: &Counters, page: &mut Page<'_>) {
     for row in counters.rows.iter().take(ROWS) {
         let paint = match row.verdict {
             Verdict::Pays | Verdict::Lead => Paint::Loss,
-            _ if !row.per_work.changed => Paint::Dim,
+            _ if !row.changed() => Paint::Dim,
             _ => Paint::Plain,
         };
         let mut cells: Vec<Cell> = vec![
