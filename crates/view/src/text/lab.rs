@@ -162,7 +162,7 @@ fn meanings(lab: &Lab, page: &mut Page<'_>) {
     for (title, pairs) in [
         ("Differences on this core", differ),
         ("No difference on this core", same),
-        ("Not measured", missing),
+        ("Not measured, or too few passes", missing),
     ] {
         if pairs.is_empty() {
             continue;
