@@ -82,10 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
     let (failure, error) = match made {
         Ok(failure) => (failure, unkept),
         Err(error) if runs.runs.is_empty() => return Err(error),
-        Err(error) => {
-            let both = |unkept| anyhow!("{error:#}; {unkept:#}");
-            (None, Some(unkept.map(both).unwrap_or(error)))
-        }
+        Err(error) => (None, Some(both(error, unkept))),
     };
     let ended = Ended {
         failure,
@@ -93,6 +90,14 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
         error,
     };
     Ok((runs, ended))
+}
+
+/// What ended the runs, and why none is kept.
+fn both(error: anyhow::Error, unkept: Option<anyhow::Error>) -> anyhow::Error {
+    match unkept {
+        Some(unkept) => anyhow!("{error:#}; {unkept:#}"),
+        None => error,
+    }
 }
 
 /// Makes them; what the run that ended it did.
