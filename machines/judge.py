@@ -40,7 +40,7 @@ class Verdict:
 
 
 def ledger(report, truth, cause=None, series=None):
-    """Nanoseconds booked on the measured CPU: to causes that begin with `cause`, or the wall time."""
+    """Nanoseconds booked on the measured CPU: to `cause`, or the wall time."""
     total = 0
     for index, one in enumerate(report["series"]):
         if one["cpu"] == truth.cpu and (series is None or index in series):
@@ -90,9 +90,9 @@ def one_finding(finding, report, truth):
         what = f"{kind} {cause or 'without a cause'}: {why}"
     elif kind in PACE:
         outcome = "wrong" if truth.constant_pace else "undecidable"
-    elif kind == "clock-drift" and cause != "calibration":
+    elif kind == "clock-drift":
         # Quanta are made of the ticks that they are told in.
-        outcome = "wrong"
+        outcome = "undecidable" if cause == "calibration" else "wrong"
     elif kind == "stolen-time":
         outcome = "wrong" if truth.alone else "undecidable"
     elif kind == "quantisation":
@@ -109,6 +109,8 @@ def periodic(finding, cause, hz, report, truth):
     """Whether a period is one of the scene's, of the right culprit, and for no more than was booked to it."""
     if cause == "host" and not truth.alone:
         return "undecidable", "of the host"
+    if cause == "tick" and not any(cause in train.causes for train in truth.trains):
+        return "undecidable", "of a tick whose period is not known"
     near = [train for train in truth.trains if abs(hz / train.hz - 1.0) <= truth.hz_tolerance]
     own = [train for train in truth.trains if cause is not None and cause in train.causes]
     if any(not train.kept for train in own) and not any(train in near for train in own):
@@ -131,14 +133,13 @@ def periodic(finding, cause, hz, report, truth):
         return "undecidable", "not of the scene"
     if not any(cause in train.causes for train in near):
         return "wrong", "culprit"
-    if cause is not None:
-        series = finding["series"]
-        said = hz * finding["evidence"]["ns_per_event"] * ledger(report, truth, series=series) / 1e9
-        # Without kernel events the ledger has no causes, but what all gaps took.
-        taken = ledger(report, truth, cause, series) if truth.events else sum(
-            sum(report["series"][index]["ledger"]["gaps_ns"].values()) for index in series if report["series"][index]["cpu"] == truth.cpu)
-        if said > MAX_OVER_BOOKED * taken:
-            return "wrong", "cost"
+    series = finding["series"]
+    said = hz * finding["evidence"]["ns_per_event"] * ledger(report, truth, series=series) / 1e9
+    # Without a cause, or without kernel events, which give the ledger its causes: what all gaps took.
+    taken = ledger(report, truth, cause, series) if cause is not None and truth.events else sum(
+        sum(report["series"][index]["ledger"]["gaps_ns"].values()) for index in series if report["series"][index]["cpu"] == truth.cpu)
+    if said > MAX_OVER_BOOKED * taken:
+        return "wrong", "cost"
     return "right", "frequency and culprit"
 
 
@@ -181,8 +182,8 @@ def missed(findings, report, truth):
             cause = max(filter(None, train.causes), key=lambda cause: (cause.startswith("task:"), cause))
             verdicts += said(lambda evidence, finding: finding["kind"] == "periodic-interference" and train_is(train, evidence, truth),
                              f"period of {cause} ({train.hz:.6g} Hz)", train.least)
-    for cause in truth.named if truth.events else []:
-        verdicts += said(lambda evidence, finding: evidence.get("cause") == cause, f"cause {cause}")
+    for causes in truth.named if truth.events else []:
+        verdicts += said(lambda evidence, finding: evidence.get("cause") in causes, f"cause {' or '.join(sorted(causes))}")
     if truth.throttled:
         verdicts += said(lambda evidence, finding: evidence.get("cause") == truth.throttled[0], f"cause {truth.throttled[0]}")
     return verdicts

@@ -32,7 +32,7 @@ class Train:
 
 @dataclasses.dataclass(frozen=True)
 class Booked:
-    """What the ledger has to book to the causes that begin with `cause`: between `low` and `high` nanoseconds."""
+    """What the ledger has to book to `cause`: between `low` and `high` nanoseconds."""
 
     cause: str
     low: float
@@ -52,7 +52,7 @@ class Truth:
     hz_tolerance: float
     trains: list = dataclasses.field(default_factory=list)
     booked: list = dataclasses.field(default_factory=list)
-    # Causes that must be named at `likely` or better, without a period.
+    # What must be named at `likely` or better, without a period: of each set one cause.
     named: list = dataclasses.field(default_factory=list)
     # Tasks that are not of the scene: their names, and how often a second each slept, by the kernel's count of its voluntary switches.
     sleepers: list = dataclasses.field(default_factory=list)
@@ -185,13 +185,13 @@ def of_scene(scene, kernel, folder, binary):
             aperiodic.add(task)
             # It may have ended before the measuring thread came to run: where two CPUs run in turn one waits for seconds.
             if log.rows:
-                truth.named.append(task)
+                truth.named.append({task})
         elif disturber.mode == "ipi":
             truth.trains.append(Train(disturber.hz, frozenset({"irq:call_function_single", None}), expected=False, kept=kept))
-            truth.named.append("irq:call_function_single")
+            truth.named.append({"irq:call_function_single"})
             continue
         elif disturber.threads > 1:
-            truth.named.append(task)
+            truth.named.append({task})
             truth.trains.append(Train(disturber.hz, frozenset(own), expected=False))
         else:
             softirqs = {"net": "softirq:NET_RX", "block": "softirq:BLOCK"}
