@@ -21,7 +21,6 @@ QEMU = {
     "arm64": ["qemu-system-aarch64", "-machine", "virt,gic-version=3", "-cpu", "max"],
 }
 COMPILERS = {"amd64": "gcc", "arm64": "aarch64-linux-gnu-gcc"}
-TARGETS = {"amd64": "x86_64-unknown-linux-musl", "arm64": "aarch64-unknown-linux-musl"}
 # What all scenes need is fetched and built once, also where several start together.
 PREPARING = threading.Lock()
 

@@ -50,6 +50,9 @@ def options(architecture):
         (state / "lists/partial").mkdir(parents=True)
         (state / "cache/archives/partial").mkdir(parents=True)
         subprocess.run(["apt-get", *chosen, "-qq", "update"], check=False, stderr=subprocess.DEVNULL)
+        # apt's status is 0 where nothing answered. Without an index the next run has to ask again.
+        if not any((state / "lists").glob("*_Packages*")):
+            shutil.rmtree(state / "lists")
     return chosen
 
 
