@@ -212,13 +212,17 @@ def hold(program, name, times, cpu):
     with tempfile.TemporaryDirectory() as directory:
         words = [program, "record", "--cpus", str(cpu), "--duration", "600s", "--catch", kind.condition, "--trace", "on", "-o", "it.bandscope"]
         run = subprocess.Popen(words, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        while not os.path.isdir(os.path.join(directory, "it.bandscope")) and run.poll() is None:
-            time.sleep(0.1)
-        time.sleep(1)
-        made = list(kind().make(cpu, times))
-        time.sleep(1)
-        run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=60)
+        try:
+            while not os.path.isdir(os.path.join(directory, "it.bandscope")) and run.poll() is None:
+                time.sleep(0.1)
+            time.sleep(1)
+            made = list(kind().make(cpu, times))
+            time.sleep(1)
+            run.send_signal(signal.SIGINT)
+            _, said = run.communicate(timeout=60)
+        finally:
+            run.kill()
+            run.wait()
         if not os.path.isdir(os.path.join(directory, "it.bandscope")):
             raise SystemExit(said)
         report = subprocess.run([program, "report", "it.bandscope", "-f", "json"], cwd=directory, capture_output=True, text=True, check=True)
@@ -239,6 +243,8 @@ def main():
     if not others:
         print("skipped: the maker needs another CPU")
         return
+    # So that what was changed is put back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     named("maker", min(others))
     kinds = list(KINDS) if asked == "all" else [asked]
     good = [hold(program, kind, times, cpu) for kind in kinds]

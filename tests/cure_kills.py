@@ -72,6 +72,8 @@ def main():
     cpu = sys.argv[3] if len(sys.argv) > 3 else str(max(os.sched_getaffinity(0)))
     left = elsewhere = 0
     random.seed(1)
+    # So that what was changed is put back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     # Born and ending all the time: children of what is moved.
     shell = subprocess.Popen(["sh", "-c", "while :; do sleep 0.3 & sleep 0.1; done"], start_new_session=True)
     try:
@@ -80,10 +82,12 @@ def main():
             with tempfile.TemporaryDirectory() as directory:
                 words = ["cure", "tasks", "interrupts", "workers", "housekeeping", "--cpus", cpu, "--trial", "0.1s", "--yes", "--seed", str(number)]
                 child = subprocess.Popen([program, *words], cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                time.sleep(random.uniform(0.4, 6.0))
-                child.kill()
-                child.wait()
-                undone = subprocess.run([program, "cure", "--undo"], cwd=directory, capture_output=True, text=True, timeout=60)
+                try:
+                    time.sleep(random.uniform(0.4, 6.0))
+                finally:
+                    child.kill()
+                    child.wait()
+                    undone = subprocess.run([program, "cure", "--undo"], cwd=directory, capture_output=True, text=True, timeout=60)
             left += "are put back" in undone.stderr
             after, has, there = machine(), threads(), places()
             elsewhere += sum(place != there.get(number) for number, place in where.items())

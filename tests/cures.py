@@ -85,12 +85,12 @@ def ping(peer, cpu):
 
 
 def busy(cpu, report):
-    """Works SHARE of the time on `cpu` until SIGTERM; writes its CPU time and its time to `report`."""
+    """Works SHARE of the time on `cpu` until SIGTERM, as long as the parent lives; writes its CPU time and its time to `report`."""
     os.sched_setaffinity(0, {cpu})
-    ended = []
+    ended, parent = [], os.getppid()
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     begun = time.monotonic()
-    while not ended:
+    while not ended and os.getppid() == parent:
         end = time.process_time() + 0.01 * SHARE
         while time.process_time() < end:
             pass
@@ -98,6 +98,19 @@ def busy(cpu, report):
     usage = resource.getrusage(resource.RUSAGE_SELF)
     os.write(report, json.dumps([usage.ru_utime + usage.ru_stime, time.monotonic() - begun]).encode())
     os._exit(0)
+
+
+def forked(work, *arguments):
+    """A process that does this and nothing else; its number."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work(*arguments)
+        except Exception as error:
+            print(f"{work.__name__}: {error}", file=sys.stderr)
+        finally:
+            os._exit(1)
+    return child
 
 
 class Disturbance:
@@ -114,9 +127,7 @@ class Tasks(Disturbance):
 
     def __init__(self, cpu):
         self.read, write = os.pipe()
-        self.child = os.fork()
-        if self.child == 0:
-            busy(cpu, write)
+        self.child = forked(busy, cpu, write)
         os.close(write)
 
     def end(self):
@@ -158,18 +169,25 @@ class Interrupts(Disturbance):
     turns = TURNS
 
     def __init__(self, cpu):
-        name = os.environ["IRQ"]
+        name, peer = os.environ["IRQ"], os.environ["PEER"]
         with open("/proc/interrupts") as table:
             number = next(line.split(":")[0].strip() for line in table if line.split()[-1] == name)
         self.path = f"/proc/irq/{number}/smp_affinity_list"
         other = min(os.sched_getaffinity(0) - {cpu})
-        self.cpu, self.here, self.elsewhere = cpu, str(cpu), str(other)
+        self.begin(cpu, str(cpu), str(other), True, ping, peer, other)
+
+    def begin(self, cpu, here, elsewhere, looks, work, *arguments):
+        self.cpu, self.here, self.elsewhere, self.pairs = cpu, here, elsewhere, []
         self.before = written(self.path, self.here)
-        self.child = os.fork()
-        if self.child == 0:
-            ping(os.environ["PEER"], other)
-        self.pairs = []
-        self.look()
+        self.child = forked(work, *arguments)
+        try:
+            time.sleep(1)
+            if looks:
+                self.look()
+        except BaseException:
+            # Nobody else has it yet to stop it.
+            self.stop()
+            raise
 
     def look(self):
         self.pairs += taken(self.path, self.here, self.elsewhere, self.cpu)
@@ -192,16 +210,9 @@ class Workers(Interrupts):
     cure = "workers"
     path = "/sys/devices/virtual/workqueue/cpumask"
 
-    def __init__(self, cpu):
+    def __init__(self, cpu, looks=True):
         other = min(os.sched_getaffinity(0) - {cpu})
-        self.cpu, self.here, self.elsewhere = cpu, f"{1 << cpu:x}", f"{1 << other:x}"
-        self.before = written(self.path, self.here)
-        self.child = os.fork()
-        if self.child == 0:
-            type_text(other)
-        time.sleep(1)
-        self.pairs = []
-        self.look()
+        self.begin(cpu, f"{1 << cpu:x}", f"{1 << other:x}", looks, type_text, other)
 
 
 class Sham(Disturbance):
@@ -218,10 +229,17 @@ def tried(program, disturbance, cpu, seconds, trial):
     """What one session says of the cure, and how much longer it says that kernel events made each part of a gap."""
     words = [program, "cure", disturbance.cure, "--cpus", str(cpu), "--budget", f"{seconds}s", "--trial", trial, "--yes", "-f", "json"]
     with tempfile.TemporaryDirectory() as directory:
-        run = subprocess.run(words, cwd=directory, capture_output=True, text=True, timeout=600)
+        run = subprocess.Popen(words, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            out, said = run.communicate(timeout=600)
+        except BaseException:
+            # It puts back what it changed: killed, it would not.
+            run.terminate()
+            run.communicate()
+            raise
     if run.returncode != 0:
-        raise SystemExit(f"exit status {run.returncode}: {run.stderr}")
-    found = json.loads(run.stdout)
+        raise SystemExit(f"exit status {run.returncode}: {said}")
+    found = json.loads(out)
     cure = next(one for one in found["cures"] if one["name"] == disturbance.cure)
     return {**cure, "events_added_ns": found["events_added_ns"]}
 
@@ -245,6 +263,8 @@ def main():
     cpu = int(sys.argv[4]) if len(sys.argv) > 4 else max(os.sched_getaffinity(0))
     seconds = int(sys.argv[5]) if len(sys.argv) > 5 else 120
     trial = "0.2s" if kind == "sham" else "1s"
+    # So that what was changed is put back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     begun, wrong, done = time.monotonic(), 0, 0
     for trial_number in range(1, number + 1):
         if time.monotonic() - begun > LIMIT_S:

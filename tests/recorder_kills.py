@@ -74,9 +74,12 @@ def main():
                 words = [program, "record", "--cpus", str(last), "--duration", "60s", "--catch", "gap > 50 us", "--priority", "fifo:1",
                          "--housekeeping", str(first), "--cgroup", NAME, "--output", "killed"]
                 recorder = subprocess.Popen(words, cwd=directory, stdout=subprocess.DEVNULL, stderr=errors)
-                time.sleep(random.uniform(0.05, 6))
-                recorder.send_signal(signal.SIGKILL)
-                if recorder.wait() != -signal.SIGKILL:
+                try:
+                    time.sleep(random.uniform(0.05, 6))
+                finally:
+                    recorder.kill()
+                    status = recorder.wait()
+                if status != -signal.SIGKILL:
                     raise SystemExit(f"it ended before it was killed: {read(f'{directory}/errors')}")
                 kept += os.path.exists(f"{directory}/killed")
             time.sleep(0.2)

@@ -13,10 +13,12 @@ Prints how many agree; exit status 1 if fewer than 99 of 100 stays do, or interr
 """
 import bisect
 import collections
+import contextlib
 import csv
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -223,8 +225,10 @@ def held(program, cpu, seconds, more):
     """One run against the kernel's trace of it; whether enough agree."""
     instance = f"{TRACING}/instances/bandscope-senders"
     os.makedirs(instance, exist_ok=True)
-    worker, sleeper = cures.Workers(cpu), cures.Tasks(cpu)
-    try:
+    with contextlib.ExitStack() as made:
+        made.callback(os.rmdir, instance)
+        made.callback(cures.Workers(cpu, looks=False).stop)
+        made.callback(cures.Tasks(cpu).end)
         put(f"{instance}/trace_clock", "mono_raw")
         put(f"{instance}/buffer_size_kb", "131072")
         put(f"{instance}/options/stacktrace", "1" if more else "0")
@@ -238,10 +242,6 @@ def held(program, cpu, seconds, more):
             words = [program, "export", "run", "--format", "csv", "--what", "events"]
             text = subprocess.run(words, cwd=directory, check=True, capture_output=True, text=True).stdout
         traced = Traced(instance, cpu)
-    finally:
-        sleeper.end()
-        worker.stop()
-        os.rmdir(instance)
     rows = [row | {"start": int(row["start_ns"]), "task": int(row["number"])} for row in csv.DictReader(io.StringIO(text)) if row["cpu"] == str(cpu)]
     stays = [row for row in rows if row["kind"] == "task"]
     shift = offset(stays, traced.here)
@@ -268,6 +268,8 @@ def main():
     program = os.path.abspath(sys.argv[1])
     cpu = int(sys.argv[2]) if len(sys.argv) > 2 else max(os.sched_getaffinity(0))
     seconds = sys.argv[3] if len(sys.argv) > 3 else "10"
+    # So that what was changed is put back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     agree = [held(program, cpu, seconds, more) for more in ([], CATCH)]
     sys.exit(int(not all(agree)))
 
