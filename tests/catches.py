@@ -241,7 +241,7 @@ def main():
     cpu = int(sys.argv[4]) if len(sys.argv) > 4 else max(os.sched_getaffinity(0))
     others = os.sched_getaffinity(0) - {cpu}
     if not others:
-        print("skipped: the maker needs another CPU")
+        print("SKIPPED: the maker needs another CPU")
         return
     # So that what was changed is put back.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
