@@ -130,8 +130,10 @@ impl<'a> Times<'a> {
         (self.seconds(event.start), self.seconds(end))
     }
 
-    /// The train of these events, none of which begins while the CPU is `away`.
-    fn train(&self, events: Vec<&Event>, away: Vec<(f64, f64)>) -> Train {
+    /// The train of these events, none of which begins while the CPU is `away`. What comes after the segments whose extents are kept has no place there.
+    fn train(&self, events: Vec<&Event>, mut away: Vec<(f64, f64)>) -> Train {
+        let end = self.segments.last().map_or(0.0, |segment| segment.1);
+        away.retain(|away| away.0 < end);
         let own = |event: &Event| if event.holds_unit { self.unit } else { 0.0 };
         let loss = |event: &Event| {
             self.context
@@ -143,7 +145,8 @@ impl<'a> Times<'a> {
             ..Train::default()
         };
         // The scheduler took the CPU from a task and gave it back: no new turn.
-        for event in events.into_iter().filter(|event| !event.goes_on) {
+        let turns = events.into_iter().filter(|event| !event.goes_on);
+        for event in turns.filter(|event| self.seconds(event.start) < end) {
             train.times.push(self.seconds(event.start));
             train.losses.push(loss(event));
             train.early.push(self.context.seconds(event.after as f64));

@@ -94,9 +94,12 @@ impl Tripwire {
 }
 
 fn periods(interrupted: &[&Candidate], segments: &[(u64, u64)], context: &Context) -> Vec<Period> {
-    let Some(&(origin, _)) = segments.first() else {
+    let (Some(&(origin, _)), Some(&(_, end))) = (segments.first(), segments.last()) else {
         return Vec::new();
     };
+    // What comes after the segments whose extents are kept has no place there.
+    let kept = interrupted.partition_point(|candidate| candidate.start < end);
+    let interrupted = &interrupted[..kept];
     let seconds = |ticks: u64| context.seconds(ticks.saturating_sub(origin) as f64);
     let times = interrupted.iter().map(|candidate| {
         let (from, to) = (seconds(candidate.start), seconds(candidate.end));

@@ -5,7 +5,7 @@ use crate::series::detector::Detector;
 use bandscope_recording::Chunk;
 use bandscope_statistics::quantiles::Distribution;
 
-/// Segments whose extents are kept, for [`crate::periods::events`], which looks at the first seconds only.
+/// Segments whose extents are kept, for periods: what comes after them is left out there.
 const SEGMENTS: usize = 4096;
 /// Counts below this have an exact place; of those above the 99.9th percentile is known to 0.1 %.
 const LOW_COUNTS: usize = 1 << 14;

@@ -90,7 +90,9 @@ pub fn find(
     extents: &[(u64, u64)],
     context: &Context,
 ) -> Option<Recurrence> {
-    let sharp = |edge: &&Edge| edge.place != Place::Blurred;
+    // What comes after the segments whose extents are kept has no place there.
+    let end = extents.last().map_or(0, |extent| extent.1);
+    let sharp = |edge: &&Edge| edge.place != Place::Blurred && edge.quantum < end;
     let times: Vec<Time> = edges
         .kept()
         .iter()
