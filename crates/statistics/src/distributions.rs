@@ -182,14 +182,18 @@ pub fn ln_binomial_at_most(most: usize, number: usize, share: f64) -> f64 {
     }
     let odds = (share / (1.0 - share)).ln();
     let mut term = number as f64 * (-share).ln_1p();
-    let first = term;
-    // Relative to the first term, so that nothing underflows.
-    let mut sum = 1.0;
+    // Relative to the largest term, so that nothing overflows, and nothing that counts underflows.
+    let (mut largest, mut sum) = (term, 1.0);
     for k in 0..most {
         term += ((number - k) as f64 / (k + 1) as f64).ln() + odds;
-        sum += (term - first).exp();
+        if term > largest {
+            sum = sum * (largest - term).exp() + 1.0;
+            largest = term;
+        } else {
+            sum += (term - largest).exp();
+        }
     }
-    (first + sum.ln()).min(0.0)
+    (largest + sum.ln()).min(0.0)
 }
 
 #[cfg(test)]
@@ -297,6 +301,9 @@ mod tests {
         for (most, expected) in [(0, 0.0625), (1, 0.3125), (4, 1.0)] {
             assert!((ln_binomial_at_most(most, 4, 0.5).exp() - expected).abs() < 1e-12);
         }
+        // Half of them, and half of the middle one.
+        let half = ln_binomial_at_most(5_000, 10_000, 0.5).exp();
+        assert!((half - 0.503_989).abs() < 1e-5, "{half}");
         assert_eq!(ln_binomial_at_most(3, 9, 0.0), 0.0);
         assert_eq!(ln_binomial_at_most(3, 9, 1.0), f64::NEG_INFINITY);
     }

@@ -113,8 +113,17 @@ impl Mean {
 /// Interval of the median by the sign test, at least 95 %, whatever the distribution (Thompson 1936); `None` of fewer than six numbers.
 pub fn median_interval(values: &[f64]) -> Option<[f64; 2]> {
     let number = values.len();
-    let is_beyond = |left: &usize| ln_binomial_at_most(*left, number, 0.5) <= LN_BEYOND_ONE_END;
-    let left_out = (0..number / 2).take_while(is_beyond).last()?;
+    let is_beyond = |left: usize| ln_binomial_at_most(left, number, 0.5) <= LN_BEYOND_ONE_END;
+    // How many may be beyond: fewer are rarer.
+    let (mut few, mut many) = (0, number / 2);
+    while few < many {
+        let middle = usize::midpoint(few, many);
+        match is_beyond(middle) {
+            true => few = middle + 1,
+            false => many = middle,
+        }
+    }
+    let left_out = few.checked_sub(1)?;
     let sorted = sorted(values.iter().copied());
     Some([sorted[left_out], sorted[number - 1 - left_out]])
 }

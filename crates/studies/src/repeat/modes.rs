@@ -4,8 +4,8 @@
 //! long as that is no accident. Never a mean.
 
 use bandscope_statistics::counts::wilson_interval;
-use bandscope_statistics::distributions::ln_binomial_at_most;
 use bandscope_statistics::order::median_between;
+use bandscope_statistics::paired::median_interval;
 use bandscope_statistics::valley;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -15,8 +15,6 @@ use std::ops::Range;
 pub const SURE: f64 = 0.01;
 /// A valley this deep may be none, and is said to be possible.
 pub const MAYBE: f64 = 0.05;
-/// Chance that an interval does not hold what it is of.
-const OUTSIDE: f64 = 0.05;
 /// A common divisor above this share of the median is no digit of a clock but what a program does.
 const COARSEST: f64 = 0.05;
 
@@ -208,24 +206,14 @@ impl Mode {
         let runs = sorted.len();
         Some(Mode {
             value: median_between(sorted.to_vec())?,
-            value_interval: median_interval(sorted),
+            // Of fewer than six it is anywhere between them.
+            value_interval: median_interval(sorted).unwrap_or(range),
             range,
             runs,
             share: runs as f64 / all as f64,
             share_interval: wilson_interval(runs as u64, all as u64),
         })
     }
-}
-
-/// Between which two of the sorted values the median lies, 95 %: as many heads in so many throws of a coin. All of them of fewer than 6.
-fn median_interval(sorted: &[f64]) -> [f64; 2] {
-    let number = sorted.len();
-    let is_outside = |k: &usize| ln_binomial_at_most(*k, number, 0.5).exp() <= OUTSIDE / 2.0;
-    let out = (0..number / 2)
-        .take_while(is_outside)
-        .count()
-        .saturating_sub(1);
-    [sorted[out], sorted[number - 1 - out]]
 }
 
 #[cfg(test)]
@@ -320,13 +308,5 @@ mod tests {
         assert_eq!(Modes::of(&[5.0; 20], 1.0).modes.len(), 1);
         assert_eq!(Modes::of(&[0.0; 20], 0.0).modes.len(), 1);
         assert_eq!(Modes::of(&[-1.0, 0.0, 1.0, 2.0], 0.1).modes.len(), 1);
-    }
-
-    #[test]
-    fn intervals_hold_what_they_are_of() {
-        // The median of 20 lies between the 6th and the 15th.
-        let values: Vec<f64> = (1..=20).map(f64::from).collect();
-        assert_eq!(median_interval(&values), [6.0, 15.0]);
-        assert_eq!(median_interval(&values[..3]), [1.0, 3.0]);
     }
 }
