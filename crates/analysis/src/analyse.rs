@@ -330,6 +330,7 @@ fn assemble(
     split::settle(&mut series, manifest);
     for one in &mut series {
         signals::take_out_meetings(&mut one.signals);
+        signals::strongest_first(&mut one.signals);
     }
     stops::book(&mut series, manifest);
     for (index, pyramid) in pyramids.iter_mut().enumerate() {

@@ -6,6 +6,7 @@
 
 use super::{Analysed, Case, Phenomenon, always};
 use crate::cpus::{Coupling, Source};
+use crate::periods::signals::p_value;
 use bandscope_recording::cpu_list;
 use bandscope_report::evidence::{self, FollowedEvent, OfKind};
 use bandscope_report::format;
@@ -32,9 +33,6 @@ fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
     ))
 }
 
-/// What is not below this is no probability that anybody can check.
-const SMALLEST_P: f64 = 1e-300;
-
 /// A set of CPUs belongs to the first of its series.
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let all = case.analysed.across.couplings.iter();
@@ -52,7 +50,7 @@ fn finding(found: &Coupling) -> Finding {
         leader: found.leader,
         leader_ratio: found.leader_ratio,
         number: found.number,
-        p_value: found.ln_chance.exp().max(SMALLEST_P),
+        p_value: p_value(found.ln_chance),
         ratio: found.ratio,
         share: found.share,
         width_s: found.width_s,

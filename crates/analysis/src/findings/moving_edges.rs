@@ -6,6 +6,7 @@
 
 use super::{Analysed, Case, Phenomenon, agree, are_close, clock_drift, name, name_rate, none};
 use crate::pace::recurrence::{Period, Recurrence};
+use crate::periods::signals::p_value;
 use bandscope_report::evidence;
 use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
@@ -62,7 +63,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         edges: case.seen.edges.number,
         grid_s: finite(found.grid.map(|grid| grid.seconds)),
         kept: judged.kept as f64 / judged.edges.max(1) as f64,
-        p_value: judged.log_p.exp().max(1e-300),
+        p_value: p_value(judged.log_p),
         period_s: finite(found.period.map(|period| period.seconds)),
         turn_s: finite(turn),
         uncertainty_s: finite(Some(judged.uncertainty)),

@@ -6,6 +6,7 @@
 
 use super::{Analysed, Case, Phenomenon, always, figure};
 use crate::cpus::Synchronous;
+use crate::periods::signals::p_value;
 use bandscope_recording::cpu_list;
 use bandscope_report::evidence;
 use bandscope_report::format;
@@ -39,8 +40,6 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
     }
 }
 
-/// What is not below this is no probability that anybody can check.
-const SMALLEST_P: f64 = 1e-300;
 /// Share of the time from which on its cost is worth a clause.
 const NOTICEABLE: f64 = 1e-6;
 
@@ -65,7 +64,7 @@ fn finding(found: &Synchronous, analysed: Analysed<'_>) -> Finding {
         median_cpus: found.median_cpus as u64,
         most_cpus: found.most_cpus as u64,
         number: found.number,
-        p_value: found.ln_chance.exp().max(SMALLEST_P),
+        p_value: p_value(found.ln_chance),
         per_second,
         share: found.share,
         skew_s: found.skew_s,

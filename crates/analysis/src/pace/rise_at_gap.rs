@@ -5,6 +5,7 @@
 //! neighbour. That makes changes look a little more like gaps than the other quanta do, but rises and falls alike, so the two
 //! directions are held against each other as well. Fisher's exact test, one-sided, on both tables.
 
+use crate::periods::signals::SMALLEST_P;
 use crate::series::derive::Derived;
 use crate::series::detector::Detector;
 use crate::series::levels::{Levels, NO_BAND};
@@ -78,7 +79,7 @@ impl Changes {
         let [falls_without, falls_with] = self.falls.changes;
         let against_falls =
             fisher_exact(with, with + without, falls_with, falls_with + falls_without);
-        against_stays.max(against_falls)
+        against_stays.max(against_falls).max(SMALLEST_P)
     }
 }
 

@@ -39,10 +39,19 @@ pub struct Track {
     pub hz: f64,
     /// Its standard deviation.
     pub sigma_hz: f64,
-    /// Sum of the powers over their noise.
+    /// Sum of the powers over their noise, less that of noise.
     pub power: f64,
+    /// Natural logarithm of the chance that noise has as much at one of the places that were tried, at most.
+    pub log_p: f64,
     /// Amplitude of the fundamental, ticks.
     pub amplitude: f64,
+}
+
+/// Natural logarithm of the chance that so many powers of noise, exponential of mean 1, have at least this sum: Chernoff's bound.
+fn ln_noise_at_least(sum: f64, number: usize) -> f64 {
+    let number = number.max(1) as f64;
+    let mean = (sum / number).max(1.0);
+    -number * (mean - 1.0 - mean.ln())
 }
 
 /// The residual's segments as lines are followed in them: cut, and centred.
@@ -162,6 +171,7 @@ impl Lines {
             hz: (about + shift) * rate,
             sigma_hz: rate / information.sqrt(),
             power: excess,
+            log_p: ln_noise_at_least(powers[peak], blocks.len()) + (powers.len() as f64).ln(),
             amplitude: amplitude(&blocks, shift, block),
         })
         .filter(|track| track.sigma_hz.is_finite())

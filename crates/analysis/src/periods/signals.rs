@@ -15,7 +15,7 @@ use bandscope_report::{Origin, SeenIn, Signal};
 use bandscope_statistics::comb::{SIGNIFICANT, Search};
 
 /// Smallest p-value that is stated: what lies below is no probability that anybody can check.
-const SMALLEST_P: f64 = 1e-300;
+pub(crate) const SMALLEST_P: f64 = 1e-300;
 /// Signals of one series that are kept.
 const MAX_SIGNALS: usize = 16;
 /// Standard deviations within which two frequencies are the same.
@@ -160,6 +160,11 @@ fn amplitude(spectrum: &Spectrum, comb: &bandscope_statistics::comb::Comb, rate:
 pub fn rank(signals: &mut Vec<Signal>, resolution_ns: f64) {
     signals.retain(|signal| signal.seen_in == SeenIn::Gaps || signal.ns_per_event >= resolution_ns);
     signals.retain(|signal| signal.p_value < SIGNIFICANT && signal.frequency_hz.is_finite());
+    strongest_first(signals);
+}
+
+/// Those that take most of the time, in order: other rates add some, and tell what others cost.
+pub fn strongest_first(signals: &mut Vec<Signal>) {
     signals.sort_by(|a, b| {
         let loss = |signal: &Signal| signal.ns_per_event * signal.frequency_hz;
         loss(b).total_cmp(&loss(a))

@@ -14,7 +14,7 @@ mod trains;
 
 use crate::periods::follow::{Lines, Track};
 use crate::periods::kept::Kept;
-use crate::periods::signals::is_line;
+use crate::periods::signals::{is_line, p_value};
 use crate::periods::spectrum::apparent;
 use crate::series::context::Context;
 use bandscope_report::{Origin, SeenIn, Series, Signal};
@@ -37,8 +37,6 @@ const MAX_STRENGTH_RATIO: f64 = 1.6;
 const MAX_EXPECTED_AGREEMENTS: f64 = 0.01;
 /// By how much, as a factor, a harmonic may seem stronger than its fundamental.
 const OVERTONE: f64 = 1.3;
-/// Smallest p-value that is stated.
-const SMALLEST_P: f64 = 1e-300;
 
 /// What is kept of a series until all have been analysed.
 #[derive(Debug)]
@@ -266,7 +264,7 @@ fn apply(
     let mut there = Signal {
         frequency_hz: track.hz,
         uncertainty_hz: track.sigma_hz,
-        p_value: (-track.power).exp().max(SMALLEST_P),
+        p_value: p_value(track.log_p),
         ..signal.clone()
     };
     match found.origin {

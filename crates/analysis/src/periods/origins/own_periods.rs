@@ -4,8 +4,9 @@
 //! look, of all periods at once, as do the lines that were found and the powers of two, which pages are; folding the residual there
 //! decides ([`crate::periods::fold`]).
 
-use super::{MAX_STRENGTH_RATIO, Residual, SMALLEST_P};
+use super::{MAX_STRENGTH_RATIO, Residual};
 use crate::periods::follow::{Lines, TRUNCATED};
+use crate::periods::signals;
 use bandscope_report::{Origin, SeenIn, Series, Signal};
 use bandscope_statistics::comb::SIGNIFICANT;
 use rayon::prelude::*;
@@ -124,7 +125,8 @@ fn own_period(series: &mut Series, period: usize, ns_per_event: f64, log_p: f64)
         uncertainty_hz: TRUNCATED * hz,
         origin: Origin::Sampling,
         ns_per_event,
-        p_value: log_p.exp().max(SMALLEST_P),
+        // Of all that were tried.
+        p_value: signals::p_value(log_p + (OWN_PERIODS.count() as f64).ln()),
         harmonics: 1,
         occupied: None,
         seen_in: SeenIn::Residual,
