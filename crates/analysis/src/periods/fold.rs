@@ -232,7 +232,7 @@ impl Levels {
             ticks_per_event: worst.1,
             deviations: worst.0 * std::f64::consts::SQRT_2,
             // P(|Z| > z) <= exp(-z^2/2) in each half, for each phase that could have been the worst.
-            log_p: -worst.0 * worst.0 + (period as f64 / 2.0).ln(),
+            log_p: -worst.0 * worst.0 + (pairs(period) as f64).ln(),
         })
     }
 
@@ -262,8 +262,17 @@ impl Levels {
 
     fn differences(&self, half: usize) -> Vec<f64> {
         let levels = &self.halves[half];
-        let (first, second) = levels.split_at(levels.len() / 2);
-        first.iter().zip(second).map(|(a, b)| a - b).collect()
+        let opposite = levels.iter().cycle().skip(levels.len() / 2);
+        let differences = levels.iter().zip(opposite).map(|(a, b)| a - b);
+        differences.take(pairs(levels.len())).collect()
+    }
+}
+
+/// Phases that are half a period apart: of an odd number of quanta each has one of its own.
+fn pairs(period: usize) -> usize {
+    match period % 2 {
+        0 => period / 2,
+        _ => period,
     }
 }
 
@@ -322,6 +331,16 @@ mod tests {
                 (found.ticks_per_event / 20.0 - 1.0).abs() < 0.2,
                 "{found:?}"
             );
+        }
+    }
+
+    #[test]
+    fn the_last_of_an_odd_number_of_quanta_is_a_phase_as_others() {
+        for period in [13, 301] {
+            let samples: Vec<f32> = residual(60_000 + 1, period, 20.0, false).split_off(1);
+            let segments = || samples.chunks(16_384 / period * period);
+            let found = at(period, segments(), f32::INFINITY).unwrap();
+            assert!(found.log_p < -50.0, "{found:?}");
         }
     }
 
