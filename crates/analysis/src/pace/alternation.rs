@@ -75,12 +75,16 @@ impl Sample {
                     .find_map(|length| fold(window, length, context))
             })
             .collect();
-        let first = found.first()?;
-        let agree = found.iter().filter(|other| {
-            other.quanta == first.quanta && other.levels.len() == first.levels.len()
-        });
-        let shown = agree.count() as f64 >= MIN_SHARE_OF_WINDOWS * windows().count() as f64;
-        shown.then(|| first.clone())
+        let alike = |one: &Pattern| {
+            let like = |other: &&Pattern| {
+                other.quanta == one.quanta && other.levels.len() == one.levels.len()
+            };
+            found.iter().filter(like).count()
+        };
+        // Of patterns as frequent, the first.
+        let most = found.iter().rev().max_by_key(|one| alike(one))?;
+        let shown = alike(most) as f64 >= MIN_SHARE_OF_WINDOWS * windows().count() as f64;
+        shown.then(|| most.clone())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the edges of a series show once the last has been placed: times with gaps put back, shares of the time, dwells.
 
 use super::{Edge, Edges};
-use crate::gaps::statistics::Event;
+use crate::gaps::statistics::{EVENTS, Event};
 use bandscope_statistics::order::{median, sorted};
 
 /// Quanta in which the pace changed: isolated and strictly between the levels on either side.
@@ -38,7 +38,15 @@ impl Edges {
     /// time exactly.
     pub fn finish(&mut self, gaps: &[Event]) {
         self.end_segment();
+        let known_until = match gaps.last() {
+            Some(last) if gaps.len() >= EVENTS => last.start,
+            _ => u64::MAX,
+        };
         for edge in &mut self.kept {
+            if edge.quantum > known_until {
+                // Anywhere in that time.
+                edge.resolution = edge.resolution.hypot(edge.away / 12_f32.sqrt());
+            }
             let near = 3.0 * f64::from(edge.resolution) + 2.0;
             let first = gaps.partition_point(|gap| gap.start < edge.quantum);
             // A gap at the end of the quantum before, after which nothing was done before the edge.
