@@ -193,6 +193,8 @@ def together(srun: list[str], program: Path, work: Path, environment: dict) -> N
 
 def main() -> int:
     program = Path(sys.argv[1]).resolve()
+    # So that Slurm's daemons end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="bandscope-launchers-") as directory:
         work = Path(directory)
         mpi("open-mpi", ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"], program, work)
