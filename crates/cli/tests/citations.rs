@@ -166,6 +166,29 @@ fn read(root: &Path, file: &str, told: &mut Vec<String>) {
 }
 
 #[test]
+fn the_method_lists_its_sources() {
+    let page = include_str!("../../../docs/method.md");
+    let (text, sources) = page.split_once("## 12. Sources").unwrap();
+    // In brackets or in a cell of a table: the first author, and the year.
+    let cited =
+        regex_lite::Regex::new(r"[(|] ?([A-Z][a-z]+)[^()|]{0,60}? ((?:19|20)\d\d)\b").unwrap();
+    let text = text.replace('\n', " ");
+    let found: Vec<(&str, &str)> = (cited.captures_iter(&text))
+        .map(|found| {
+            (
+                found.get(1).unwrap().as_str(),
+                found.get(2).unwrap().as_str(),
+            )
+        })
+        .collect();
+    assert!(found.len() > 20, "{found:?}");
+    for (author, year) in found {
+        let is_it = |row: &str| row.contains(author) && row.contains(year);
+        assert!(sources.lines().any(is_it), "{author} {year}");
+    }
+}
+
+#[test]
 fn what_is_cited_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut told = Vec::new();
