@@ -112,9 +112,11 @@ static struct reading read_clock(void) {
 static const char *output_of(int argc, char **argv) {
   const char *output = NULL;
   for (int i = 1; i < argc; i++) {
-    if ((strcmp(argv[i], "--output") == 0 || strcmp(argv[i], "-o") == 0) && i + 1 < argc) output = argv[++i];
+    /* -q is the only other option of one letter, and takes no value: -qo DIRECTORY. */
+    const char *letters = argv[i][0] == '-' ? argv[i] + 1 + strspn(argv[i] + 1, "q") : "";
+    if ((strcmp(argv[i], "--output") == 0 || strcmp(letters, "o") == 0) && i + 1 < argc) output = argv[++i];
     else if (strncmp(argv[i], "--output=", 9) == 0) output = argv[i] + 9;
-    else if (strncmp(argv[i], "-o", 2) == 0 && argv[i][2] != '\0') output = argv[i] + 2 + (argv[i][2] == '=');
+    else if (letters[0] == 'o' && letters[1] != '\0') output = letters + 1 + (letters[1] == '=');
   }
   return output;
 }
@@ -207,13 +209,15 @@ static void make_directories(char *path) {
   }
 }
 
-/* Sends what lies in this rank's part to rank 0, which writes what it cannot see: without a shared file system. */
-static void gather(const char *part, const char *name) {
+/* Sends what lies in this rank's part to rank 0, which writes what it cannot see: without a shared file system.
+ * Where this job did not make it, an earlier one may have: it is not sent. */
+static void gather(const char *part, const char *name, int is_made) {
   char path[PATH_BYTES + NAME_BYTES];
   snprintf(path, sizeof path, "%s/%s", part, name);
   if (rank > 0) {
     int length;
     char *bytes = read_file(path, &length), turn;
+    if (!is_made) length = 0;
     MPI_Recv(&turn, 1, MPI_CHAR, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Send(path, (int)strlen(path) + 1, MPI_CHAR, 0, 4, MPI_COMM_WORLD);
     MPI_Send(bytes, length, MPI_CHAR, 0, 5, MPI_COMM_WORLD);
@@ -238,8 +242,8 @@ static void gather(const char *part, const char *name) {
   }
 }
 
-/* Leaves clock.json. `reference` names rank 0's clock: its node, and its time when the job began. */
-static void leave_clock(const char *part, const char *reference, const struct reading readings[2]) {
+/* Leaves clock.json; whether it could. `reference` names rank 0's clock: its node, and its time when the job began. */
+static int leave_clock(const char *part, const char *reference, const struct reading readings[2]) {
   char path[PATH_BYTES + NAME_BYTES], text[2048];
   int length = snprintf(text, sizeof text, "{\"schema\": \"bandscope.job-clock/1\", \"reference\": \"%s\", \"readings\": [", reference);
   for (int i = 0; i < 2; i++)
@@ -247,7 +251,13 @@ static void leave_clock(const char *part, const char *reference, const struct re
                        i == 0 ? "" : ", ", (unsigned long long)readings[i].ticks, (long long)readings[i].reference_ns, (long long)readings[i].own_ns, readings[i].within_ns);
   length += snprintf(text + length, sizeof text - (size_t)length, "]}\n");
   snprintf(path, sizeof path, "%s/clock.json", part);
-  write_file(path, text, (size_t)length);
+  return write_file(path, text, (size_t)length);
+}
+
+/* Whether Slurm started several tasks, and MPI takes each for a whole job: srun lacks the --mpi that connects them. */
+static int is_without_manager(void) {
+  const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+  return ranks == 1 && tasks != NULL && atoi(tasks) > 1;
 }
 
 /* Prints the report of the fleet; its exit status, or 2 where it does not end by itself. */
@@ -276,6 +286,11 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (is_without_manager()) {
+    fail("srun started several tasks, but each is a job of its own to MPI: srun needs --mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI)");
+    MPI_Finalize();
+    return 2;
+  }
   struct reading readings[2];
   char reference[300] = "";
   if (rank == 0) name_clock(reference, sizeof reference);
@@ -290,10 +305,11 @@ int main(int argc, char **argv) {
   readings[1] = read_clock();
   char part[PATH_BYTES];
   snprintf(part, sizeof part, "%s/node=%s/task=%d", output, node_name(), rank);
-  int failed = !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  if (!failed) leave_clock(part, reference, readings);
-  gather(part, "summary.json");
-  gather(part, "clock.json");
+  int is_recorded = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  /* One rank has no clock to compare, and without a launcher no part. */
+  int failed = !is_recorded || (ranks > 1 && !leave_clock(part, reference, readings));
+  gather(part, "summary.json", is_recorded);
+  gather(part, "clock.json", !failed);
   int all_failed;
   MPI_Allreduce(&failed, &all_failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();

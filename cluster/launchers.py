@@ -183,12 +183,16 @@ def together(srun: list[str], program: Path, work: Path, environment: dict) -> N
             continue
         built = work / f"bandscope-mpi-{kind}"
         run([f"mpicc.{kind}", "-O2", "-o", built, source], work, check=True)
-        command = [*srun, str(NODES), f"--mpi={protocol}", built, *SIMULATED, "--quiet", "--output", f"{kind}-together"]
+        command = [*srun, str(NODES), f"--mpi={protocol}", built, *SIMULATED, "-qo", f"{kind}-together"]
         done = run(command, work, env={**environment, "BANDSCOPE": str(program)})
         clocks = [json.loads(path.read_text())["reference"] for path in (work / f"{kind}-together").glob("node=*/task=*/clock.json")]
         is_one_job = len(clocks) == NODES and len(set(clocks)) == 1
         is_so = done.returncode == 0 and f"{NODES} nodes, {NODES} CPUs" in done.stdout and is_one_job
         expect(is_so, f"slurm: srun --mpi={protocol} starts bandscope-mpi of {kind}: one report, one clock of {NODES} nodes", done.returncode, done.stdout, done.stderr, clocks)
+        if kind == "mpich":
+            done = run([*srun, str(NODES), "--mpi=none", built, *SIMULATED, "-qo", "alone"], work, env={**environment, "BANDSCOPE": str(program)})
+            is_so = done.returncode == 2 and "--mpi=pmi2" in done.stderr and not (work / "alone").exists()
+            expect(is_so, "slurm: srun --mpi=none starts no job of bandscope-mpi", done.returncode, done.stdout, done.stderr)
 
 
 def main() -> int:
