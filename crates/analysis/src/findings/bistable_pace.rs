@@ -15,6 +15,7 @@ use super::{
     Analysed, Case, Phenomenon, agree, figure, is_alone, is_part, is_whole_core_slow, name,
     name_rate, smt_neighbour, warm_up,
 };
+use crate::pace::whole_core::COMPANY;
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Band, Certainty, Finding, Kind, Series};
@@ -91,8 +92,6 @@ struct Pace {
 /// Stays with and without store bypass that make it certain: that four come apart from four by accident happens once in seventy times, and two
 /// from two once in six.
 const STAYS: usize = 4;
-/// A paces' ratio from which on company on the core is no explanation: two threads have half of it each.
-const COMPANY: f64 = 2.0;
 
 /// The pace that the recording switched by store bypass.
 fn switched(case: Case<'_>) -> Option<Finding> {

@@ -18,8 +18,8 @@ const FEWEST: usize = 20;
 /// Units within this ratio of the fastest band are fast, and beyond that one slow. Turbo steps move less.
 const FAST: f64 = 1.15;
 const SLOW: f64 = 1.5;
-/// Two threads of a core have half of it each.
-const COMPANY: f64 = 2.0;
+/// Two threads of a core have half of it each: company slows less.
+pub const COMPANY: f64 = 2.0;
 /// Two quanta on end are at one pace if they differ by less.
 const SAME_PACE: f64 = 1.05;
 /// How far handling follows the pace: as a power of its ratio, 1 where it slows down as much. Raptor Cove, its clock held back: 0.62 to 1.08 in
