@@ -132,7 +132,7 @@ pub fn clock_error(frequency: f64, context: &Context) -> f64 {
 
 /// The p-value of this logarithm, as far as one is stated.
 pub fn p_value(log_p: f64) -> f64 {
-    log_p.exp().max(SMALLEST_P)
+    log_p.min(0.0).exp().max(SMALLEST_P)
 }
 
 /// Time lost per period by an impulse train whose teeth have the power seen: each tooth is a sinusoid of amplitude
