@@ -237,6 +237,17 @@ mod tests {
         assert_eq!(lines.share(&cheaper, 1, 4), 4);
     }
 
+    fn series() -> Series {
+        Series {
+            cpu: Some(1),
+            rate_hz: 1e4,
+            kernel: "imul20".into(),
+            gaps_known: true,
+            ends_known: true,
+            origin: String::new(),
+        }
+    }
+
     #[test]
     fn preemptions_that_were_stops_keep_their_time() {
         let gap = |start| Gap {
@@ -250,14 +261,7 @@ mod tests {
             ..InMemory::default()
         };
         source.manifest.clock.ticks_per_ns = 1.0;
-        source.series = vec![Series {
-            cpu: Some(1),
-            rate_hz: 1e4,
-            kernel: "imul20".into(),
-            gaps_known: true,
-            ends_known: true,
-            origin: String::new(),
-        }];
+        source.series = vec![series()];
         let mut reported = report::Series::default();
         for (cause, ns) in [(Cause::Preempted, 70), (Cause::Stopped, 120)] {
             reported.ledger.gaps_ns.insert(cause, ns);
@@ -296,14 +300,7 @@ mod tests {
         };
         let source = InMemory {
             manifest,
-            series: vec![Series {
-                cpu: Some(1),
-                rate_hz: 1e4,
-                kernel: "imul20".into(),
-                gaps_known: true,
-                ends_known: true,
-                origin: String::new(),
-            }],
+            series: vec![series()],
             gaps: vec![vec![gap]],
             events: vec![vec![
                 event(2_000, 200, EventKind::Vector, "local_timer", None),
