@@ -73,7 +73,7 @@ fn check_priority(request: &Request, allowed: &[u32]) -> Result<(), MachineError
     }
     match facts::realtime_limit_us() {
         Some(limit) if leaves_no_time(&request.cpus, allowed, limit) => refuse(format!(
-            "--priority: found all CPUs, and no limit on real-time tasks (kernel.sched_rt_runtime_us is {}), expected a CPU for the rest of the machine",
+            "--priority: found all CPUs and no limit on real-time tasks (kernel.sched_rt_runtime_us is {}); leave a CPU out of --cpus, or set a limit",
             limit[0]
         )),
         _ => Ok(()),
@@ -178,7 +178,7 @@ pub fn check_rates(
     let longest = MOST_DELAY_TICKS / ticks_per_s;
     if request.start_delay_s > longest {
         return refuse(format!(
-            "a start delay of {} s: expected {longest:.0} s at most on this machine",
+            "--start-delay: found {} s, expected {longest:.0} s at most on this machine",
             request.start_delay_s
         ));
     }

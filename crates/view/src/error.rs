@@ -20,9 +20,7 @@ pub enum Error {
     )]
     Moments,
     /// Metrics of the tasks of a job, whose nodes have CPUs of the same number.
-    #[error(
-        "--format prometheus: found parts of several tasks, expected one recording: name one, such as {0}"
-    )]
+    #[error("--format prometheus: found recordings of several tasks, expected one, such as {0}")]
     SeveralTasks(String),
     /// The report could not be turned into JSON.
     #[error("{0}")]

@@ -42,7 +42,7 @@ fn sentence(changes: u64, first_s: f64) -> String {
         _ => format!("{changes} times"),
     };
     format!(
-        "The measuring thread changed CPU {times}, first after {}: what was measured is not one CPU.",
+        "The measuring thread changed CPU {times}, first after {}: the figures are of several CPUs.",
         format::duration(first_s * 1e9),
     )
 }

@@ -203,7 +203,7 @@ impl Arguments {
             let all = of_a.series().len();
             if compared < all {
                 bail!(
-                    "{}: found {compared} of the {all} series of {}, expected all, or conditions that name their CPU (on cpu N)",
+                    "{}: found only {compared} of the {all} series of {}; record them all, or name a CPU in each condition (on cpu N)",
                     shown(b),
                     shown(&self.a)
                 );

@@ -199,7 +199,7 @@ pub fn refuse_several_tasks(report: &Report, input: &Path) -> Result<()> {
         && others.iter().any(|one| one.place != first.place)
     {
         bail!(
-            "{}: found parts of several tasks, expected one recording: name one, such as {}",
+            "{}: found recordings of several tasks, expected one, such as {}",
             shown(input),
             first.origin
         );
@@ -226,7 +226,7 @@ fn refuse_unjudged(inputs: &[PathBuf], conditions: &[Condition]) -> Result<()> {
             && *is_named.get_or_insert(has_events) != has_events
         {
             bail!(
-                "--fail-if {:?}: found recordings with and without kernel events, expected only one kind; {} differs from the first",
+                "--fail-if {:?}: found recordings with and without kernel events, expected one kind; {} differs from the first: report it separately",
                 condition.text(),
                 shown(input)
             );
@@ -240,7 +240,7 @@ pub fn refuse_missing_cpus(source: &Inputs, conditions: &[Condition], input: &Pa
     let series = source.series().iter().map(|one| one.cpu);
     match passing::unmeasured(series, &source.manifest().settings.cpus) {
         Some(cpu) if conditions.iter().any(Condition::is_of_every_cpu) => bail!(
-            "{}: nothing was measured on CPU {cpu}, expected a quantum of each CPU, or conditions that name theirs (on cpu N)",
+            "{}: nothing was measured on CPU {cpu}; record longer, or name another CPU in each condition (on cpu N)",
             shown(input)
         ),
         _ => Ok(()),

@@ -278,7 +278,7 @@ fn what_has_no_single_recording_is_refused() {
         assert!(error.contains("such as job/node=n1/task=0"), "{error}");
     }
     let limits = refuse(path, &["report", "job", "--fail-if", "lost > 1 %"]);
-    assert!(limits.contains("parts of several tasks"), "{limits}");
+    assert!(limits.contains("recordings of several tasks"), "{limits}");
     let refused = |name: &str, value: &str, output: &[&str]| {
         let mut command = bandscope(path);
         command

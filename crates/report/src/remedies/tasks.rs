@@ -177,7 +177,7 @@ pub fn trace_stops() -> Remedy {
     Remedy {
         kind: RemedyKind::TraceStops,
         purpose: Purpose::FindOut,
-        what: "who sends the signal that stops a process; a freezer sends none".to_owned(),
+        what: "who sends the signal that stops a process (a freezer sends no signal)".to_owned(),
         command: Some(format!(
             "sudo perf trace -a -e signal:signal_generate --filter {stops} sleep 10"
         )),

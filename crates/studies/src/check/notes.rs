@@ -105,7 +105,7 @@ fn far_figures<'a>(changes: impl Iterator<Item = (Option<u32>, &'a Change)>) -> 
     let figures: Vec<String> = JUDGED.iter().filter_map(of_figure).collect();
     (!figures.is_empty()).then(|| {
         format!(
-            "A pass says little of {}: the runs are too few, or those of this baseline scatter too much. Make more runs in this check, bound what matters by --fail-if, or save a baseline of more, longer or quieter runs.",
+            "A pass says little of {}: the runs are too few, or those of this baseline scatter too much. Check more runs, bound what matters by --fail-if, or save a baseline of more, longer or quieter runs.",
             figures.join(", ")
         )
     })
@@ -181,7 +181,7 @@ fn steady_figures(steady: &[(u32, &Change)], baseline: &Baseline, tests: usize) 
     let enough = runs_to_notice(baseline.runs as usize, tests);
     (!names.is_empty()).then(|| {
         format!(
-            "{}: {} did not vary in these runs. One more run never fails by that; a check of {enough} runs may (--duration {:.0}s).",
+            "{}: {} did not vary in these runs. One run cannot fail on it; {enough} runs can (--duration {:.0}s).",
             cpu_list::named(&cpus.into_iter().collect::<Vec<u32>>()),
             names.join(", "),
             (enough as f64 * baseline.settings.duration_s).ceil()

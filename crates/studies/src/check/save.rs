@@ -72,7 +72,7 @@ pub fn cannot_fail(runs: &[Report], baseline: &Baseline) -> Option<String> {
     let mut changes = changes.iter();
     let (place, change) = changes.find(|(place, one)| of_all(one) && scatters(*place))?;
     Some(format!(
-        "{} lost {} in runs that scatter so much that no loss would be too much",
+        "{} lost {}, and its runs scatter so much that no loss could fail",
         cpu_list::named(&[cpus[*place].cpu?]),
         change.unit.written(change.baseline)
     ))

@@ -143,9 +143,7 @@ pub enum ConditionError {
         expected: &'static str,
     },
     /// The baseline of a CPU has no figure that is compared.
-    #[error(
-        "--against: found no figure of {0} to compare, expected one at least, such as \"lost\""
-    )]
+    #[error("--against: the baseline has no figure of {0} to compare; save a new one (--save)")]
     NotJudged(String),
     /// What it asks for was not measured.
     #[error("--fail-if {condition:?}: {figure} is not known{why}")]

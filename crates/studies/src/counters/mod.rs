@@ -292,7 +292,7 @@ fn notes(a: &[Counter], b: &[Counter], pairs: &[Pair<'_>], options: &Options) ->
         .iter()
         .filter(|pair| !(pair.a.is_of_runs() && pair.b.is_of_runs()));
     note(
-        "Fewer than 3 runs on a side, so the scatter of runs is not known, and a change below 5 % does not count",
+        "Fewer than 3 runs on a side, so a change below 5 % does not count",
         single.map(|pair| &*pair.counter.name).collect(),
     );
     if options.work == [1.0; 2] {

@@ -39,7 +39,7 @@ pub struct Association {
     pub effect: f64,
     /// Corrected for all quantities.
     pub p_value: f64,
-    /// Whether it can pay for the lost time; `outcome` of cycles; `changed` where it costs no time, or slow runs took no longer for sure.
+    /// Whether it can pay for the lost time; `outcome` of cycles; `changed` where it costs no time, or it is not sure that slow runs took longer.
     pub closure: Verdict,
     /// Seconds that each one more of a slow run would have to cost to pay for the lost time; `null` where there is none more, and where nothing is to be paid for.
     pub needs_s: Option<f64>,
@@ -243,7 +243,7 @@ struct Loss {
 }
 
 impl Loss {
-    /// `None` where slow runs took no longer for sure.
+    /// `None` where it is not sure that slow runs took longer.
     fn of(groups: &Groups<'_>, metric: &str) -> Option<Loss> {
         let time = CpuTime::named(metric);
         let of = |run: &&Run| time.map_or(run.wall_s, |time| time.of(run));

@@ -61,7 +61,7 @@ pub fn check(condition: &Condition, repeat: &Repeat) -> Result<Checked, Conditio
             condition: condition.text().into(),
             figure: condition.figure().into(),
             why: match &repeat.modes.modes[..] {
-                [] => " of runs that have no value",
+                [] => ": no run has a value",
                 _ => " where the lowest mode is 0 or less",
             },
         }),

@@ -62,7 +62,7 @@ fn hidden(repeat: &Repeat) -> Option<String> {
     let all: Vec<String> = repeat.hidden.iter().map(each).collect();
     (!all.is_empty()).then(|| {
         format!(
-            "The {} runs are of several kinds all the same: {}. Noise hides what that costs{advice}.",
+            "But the {} runs are of several kinds: {}. Noise hides what that costs{advice}.",
             repeat.values.len(),
             all.join("; "),
         )

@@ -104,7 +104,7 @@ pub struct Phase {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Together {
-    /// Recording that they are in: of several that with most CPUs.
+    /// Their recording; of several, the one with most CPUs.
     pub input: String,
     /// Number of CPUs.
     pub cpus: u64,

@@ -149,10 +149,10 @@ pub(super) fn fall_together(scale: &Scale) -> Option<String> {
     };
     (times > UNLIKE).then(|| {
         format!(
-            "The measured CPUs{of} do not lose independently of each other. A job on these {}, at that very time, took {} with phases of {}; one on {0} nodes that do takes {}.",
+            "The measured CPUs{of} do not lose independently of each other. With phases of {}, a job on these {} at that time took {}. On {1} independent nodes it takes {}.",
+            length(phase.phase_s),
             together.cpus,
             longer(together.longer),
-            length(phase.phase_s),
             longer(together.independent.unwrap_or_default()),
         )
     })

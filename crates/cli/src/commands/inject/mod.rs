@@ -33,7 +33,7 @@ const DURATION_S: f64 = 10.0;
 ///
 /// The log is JSON, one line a disturbance, on the clock that recordings use. With --then, a bandscope command
 /// runs while the disturbance lasts, and gives the exit status. `record` measures the CPU that is disturbed.
-/// Before another command, --cpu has to name the CPU of the disturber.
+/// With any other command, --cpu has to name the CPU of the disturber.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Kinds:
@@ -56,7 +56,7 @@ pub struct Arguments {
     /// Kind of disturbance, see below.
     #[arg(long, value_name = "KIND", default_value = "task")]
     kind: Kind,
-    /// CPU of the disturber [default with --then record: the measured one, for a neighbour an SMT sibling or another; without --then the quietest]
+    /// CPU of the disturber [default with --then record: the measured CPU; for a neighbour its SMT sibling or another CPU; without --then the quietest]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
     /// Time from one start to the next.

@@ -37,7 +37,7 @@ impl Then {
             // Most commands measure, and each chooses its CPUs in its own way.
             let Some(cpu) = cpu else {
                 bail!(
-                    "--cpu: found none, expected the CPU of the disturber; only for record it follows from the command"
+                    "--cpu: found none, expected the CPU of the disturber (only --then record chooses one)"
                 );
             };
             return Ok(Then {

@@ -106,7 +106,8 @@ fn a_limit_that_is_far_off_says_how_many_runs_would_do() {
     let expected_limits = "CPUs 0-1: one more such run fails beyond at most pace ";
     assert!(text.contains(expected_limits), "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let steady = "host did not vary in these runs. One more run never fails by that; a check of 11 runs may (--duration 4s).";
+    let steady =
+        "host did not vary in these runs. One run cannot fail on it; 11 runs can (--duration 4s).";
     assert!(text.contains(steady), "{text}");
     let (_, text, _) = check(path, &["--against", "few.json", "--format", "json"]);
     common::keeps_contract(&text);

@@ -142,7 +142,7 @@ fn rcu_nocbs(subject: &Subject<'_>) -> Judged {
         match subject.booted(list) {
             Some(cpus) => offloaded.extend(cpus),
             None if machine.online_cpus.is_none() => return subject.unread(paths::ONLINE),
-            None => return Judged::Unknown(format!("rcu_nocbs={list}: expected a list of CPUs")),
+            None => return Judged::Unknown(format!("rcu_nocbs={list} is not a list of CPUs")),
         }
     }
     if subject.all_in(&offloaded) {

@@ -83,7 +83,7 @@ fn interrupts(subject: &Subject<'_>) -> Judged {
     };
     if came.is_empty() && subject.setup.interrupts.len() >= MAX_ENTRIES {
         return Judged::Unknown(format!(
-            "this machine has {MAX_ENTRIES} interrupts or more, and the recording may not hold them all"
+            "this machine has {MAX_ENTRIES} interrupts or more, so the recording may lack some"
         ));
     }
     if came.is_empty() {
