@@ -151,7 +151,8 @@ pub struct Figures {
     pub others: Option<Inherited>,
     /// Kinds of the findings of the trial.
     pub findings: Vec<String>,
-    /// Share of the time that is booked to `host` and belongs to a line: the host's way to an interrupt and back, by the line that began the gap.
+    /// Share of the time that is booked to `host`, at most 20 us of each gap, by the line that began the gap: the host's way to an interrupt and back. Of the line
+    /// `host`, its other short stops.
     pub host_beside: BTreeMap<String, f64>,
     /// Gaps per second in which a line of `lines` took part, by line, a mean over the measured CPUs; of lines that kernel events name.
     pub parts_per_s: BTreeMap<String, f64>,

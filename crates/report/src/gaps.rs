@@ -50,7 +50,8 @@ pub struct GapCause {
     pub lost_ns: u64,
     /// Its longest part of one gap.
     pub longest_ns: f64,
-    /// Time booked to `host` in the gaps that it began, at most 20 µs of each: of an interrupt of a virtual machine, the way through the host.
+    /// Time booked to `host` in the gaps that it began, at most 20 µs of each: of an interrupt of a virtual machine the way through the host, of `host` itself
+    /// its own short stops.
     pub host_ns: u64,
     /// Threads of the process that the cause is, the costliest first, at most 64; empty where they have the process's name.
     pub tasks: Vec<TaskTime>,

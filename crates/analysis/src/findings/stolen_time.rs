@@ -122,7 +122,8 @@ fn way_share(case: Case<'_>) -> f64 {
     for series in relatives(case) {
         wall_ns += series.ledger.wall_ns;
         let causes = series.gaps.iter().flat_map(|gaps| &gaps.causes);
-        way_ns += causes.map(|cause| cause.host_ns).sum::<u64>();
+        let others = causes.filter(|one| one.cause != Cause::Host);
+        way_ns += others.map(|one| one.host_ns).sum::<u64>();
     }
     way_ns as f64 / (wall_ns as f64).max(1.0)
 }

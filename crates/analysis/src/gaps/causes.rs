@@ -36,9 +36,9 @@ impl CauseSum {
         }
     }
 
-    /// Adds the host's time beside the cause that began a gap, where it has any time there itself.
-    pub(crate) fn book_host(sums: &mut [CauseSum], beside: Option<(Key, u64)>) {
-        if let Some((key, ticks)) = beside
+    /// Adds the host's time to what began a gap, where that has any time there itself.
+    pub(crate) fn book_host(sums: &mut [CauseSum], short: Option<(Key, u64)>) {
+        if let Some((key, ticks)) = short
             && let Some(cause) = sums.get_mut(key as usize)
         {
             cause.host += u128::from(ticks);

@@ -191,7 +191,7 @@ impl Statistics {
         let shares = namer.split(gap)?;
         let main = main_cause(shares).unwrap_or(0);
         CauseSum::book(&mut self.causes, shares);
-        CauseSum::book_host(&mut self.causes, namer.host_beside());
+        CauseSum::book_host(&mut self.causes, namer.short_host());
         self.chains.push(namer);
         self.senders.push(namer);
         let mut turns = namer.pieces().iter().filter_map(|piece| piece.turn);

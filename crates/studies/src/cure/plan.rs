@@ -1,7 +1,7 @@
 //! How many pairs a cure gets, fixed before the first that counts.
 
-use super::LEVEL;
 use super::figures::matches;
+use super::{LEVEL, MIN_SHARE};
 use bandscope_recording::cures::{Figures, Pair};
 use bandscope_statistics::distributions::student_95;
 use bandscope_statistics::paired::{Mean, least_pairs};
@@ -34,12 +34,16 @@ pub fn pairs(pilots: &[Pair], acts_on: &[String], cures: usize, most: usize) -> 
         return None;
     }
     let lost = |figures: &Figures| figures.lost;
-    let own = |figures: &Figures| own_lines(figures, acts_on);
-    let of_lost = differences(pilots, &lost);
-    let of_own = differences(pilots, &own);
+    let pairs: Vec<&Pair> = pilots.iter().collect();
+    let own = own_of_pairs(&pairs, acts_on);
+    let of_lost: Vec<f64> = pilots
+        .iter()
+        .map(|pair| lost(&pair.without) - lost(&pair.with))
+        .collect();
+    let of_own: Vec<f64> = own.iter().map(|[without, with]| without - with).collect();
     let without: f64 = match acts_on.is_empty() {
         true => pilots.iter().map(|pair| lost(&pair.without)).sum(),
-        false => pilots.iter().map(|pair| own(&pair.without)).sum(),
+        false => own.iter().map(|[without, _]| without).sum(),
     };
     let without = without / pilots.len().max(1) as f64;
     let half_width = HALF_WIDTH.max(HALF_WIDTH_OF_OWN * without);
@@ -78,18 +82,36 @@ pub fn affordable(cures: usize, pilots: usize, pairs: f64) -> usize {
     (1..=cures).rev().find(fits).unwrap_or(1)
 }
 
-fn differences(pairs: &[Pair], of: &dyn Fn(&Figures) -> f64) -> Vec<f64> {
-    let difference = |pair: &Pair| of(&pair.without) - of(&pair.with);
-    pairs.iter().map(difference).collect()
-}
-
 /// Share of the time that the lines took on which a cure acts, with the host's way to them: what is moved takes that along.
 pub fn own_lines(figures: &Figures, acts_on: &[String]) -> f64 {
     sum_of_own(&figures.lines, acts_on) + host_beside(figures, acts_on)
 }
 
+/// The same of each pair, without the cure and with it.
+///
+/// The host does some work of its own on the way to an interrupt. Where nothing makes it come that way it stops the CPU for that at other times: what its other
+/// short stops rise by is not saved, and counts as taken with the cure.
+pub(super) fn own_of_pairs(pairs: &[&Pair], acts_on: &[String]) -> Vec<[f64; 2]> {
+    let is_on_its_way = has_host_beside(pairs, acts_on);
+    let others = |figures: &Figures| match is_on_its_way {
+        true => figures.host_beside.values().sum::<f64>() - host_beside(figures, acts_on),
+        false => 0.0,
+    };
+    let of_pair = |pair: &&Pair| {
+        let [without, with] = [&pair.without, &pair.with].map(|one| own_lines(one, acts_on));
+        [without, with + others(&pair.with) - others(&pair.without)]
+    };
+    pairs.iter().map(of_pair).collect()
+}
+
+/// Whether the host's way to these lines takes some of the time.
+pub(super) fn has_host_beside(pairs: &[&Pair], acts_on: &[String]) -> bool {
+    let beside = pairs.iter().map(|pair| host_beside(&pair.without, acts_on));
+    beside.sum::<f64>() >= MIN_SHARE * pairs.len().max(1) as f64
+}
+
 /// The host's way to these lines, where the line `host` is none of them.
-pub(super) fn host_beside(figures: &Figures, acts_on: &[String]) -> f64 {
+fn host_beside(figures: &Figures, acts_on: &[String]) -> f64 {
     match acts_on.iter().any(|pattern| matches(pattern, HOST)) {
         true => 0.0,
         false => sum_of_own(&figures.host_beside, acts_on),

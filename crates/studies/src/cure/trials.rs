@@ -1,7 +1,7 @@
 //! The pairs of a cure that count, figure by figure: without against with.
 
 use super::figures::matches;
-use super::plan::own_lines;
+use super::plan::{own_lines, own_of_pairs};
 use super::{Difference, FindingChange, InheritedChange, LEVEL, LineChange, MIN_SHARE, Saving};
 use bandscope_recording::cures::{Cure, Figures, Pair};
 use bandscope_statistics::distributions::{student_beyond, welch};
@@ -55,6 +55,13 @@ impl Values {
     fn of(pairs: &[&Pair], figure: impl Fn(&Figures) -> f64) -> Values {
         let figure = |figures: &Figures| Some(figure(figures));
         Values::known(pairs, figure)
+    }
+
+    /// What its own lines took.
+    fn own(pairs: &[&Pair], acts_on: &[String]) -> Values {
+        let own = own_of_pairs(pairs, acts_on).into_iter();
+        let (without, with) = own.map(|[without, with]| (without, with)).unzip();
+        Values { without, with }
     }
 
     /// Of the pairs of which both trials know the figure.
@@ -157,7 +164,7 @@ impl<'a> Trials<'a> {
         }
         let is_known = |pattern: &String| has_events || pattern.starts_with(PACE);
         let has_own = !cure.acts_on.is_empty() && cure.acts_on.iter().all(is_known);
-        let own = || Values::of(&pairs, |figures| own_lines(figures, &cure.acts_on));
+        let own = || Values::own(&pairs, &cure.acts_on);
         Some(Trials {
             lost: Tested::of(Values::of(&pairs, |figures| figures.lost))?,
             own: has_own.then(own).and_then(Tested::of),
@@ -178,8 +185,9 @@ impl<'a> Trials<'a> {
 
     /// By how much everything rose that is not its own.
     pub(super) fn rest(&self) -> Rest {
-        let rest = |figures: &Figures| figures.lost - own_lines(figures, &self.cure.acts_on);
-        let rises = Values::of(&self.pairs, rest).rises();
+        let lost = Values::of(&self.pairs, |figures| figures.lost).rises();
+        let own = Values::own(&self.pairs, &self.cure.acts_on).rises();
+        let rises: Vec<f64> = lost.iter().zip(own).map(|(lost, own)| lost - own).collect();
         Rest {
             rise: mean(&rises),
             most: Mean::of(&rises).map_or(f64::INFINITY, |mean| mean.interval()[1]),

@@ -56,10 +56,10 @@ impl Namer<'_> {
         })
     }
 
-    /// The event that began the gap, and the host's time in it, as far as that is the way to the event and back; `None` where either is missing.
-    pub fn host_beside(&self) -> Option<(Key, u64)> {
-        let (first, others) = self.pieces.split_first()?;
-        let host = others.last()?;
+    /// What began the gap, and the host's time in it, as far as that is the way to an event and back, or a stop of its own that is as short; `None` where it took
+    /// none.
+    pub fn short_host(&self) -> Option<(Key, u64)> {
+        let (first, host) = (self.pieces.first()?, self.pieces.last()?);
         (*self.name(host.share.key) == Cause::Host)
             .then(|| (first.share.key, host.share.ticks.min(self.way_of_host)))
             .filter(|&(_, ticks)| ticks > 0)
@@ -68,7 +68,8 @@ impl Namer<'_> {
     /// Whether all of the host's time in the gap is its way to the event that began it, and back: it recurs as that does.
     pub fn host_is_on_its_way(&self) -> bool {
         let host = self.pieces.last();
-        self.host_beside().is_some()
+        self.pieces.len() > 1
+            && self.short_host().is_some()
             && host.is_some_and(|host| host.share.ticks <= self.way_of_host)
     }
 

@@ -4,8 +4,7 @@ use super::*;
 use bandscope_recording::cures::EventsShare;
 
 /// The note of where the host's way to interrupts is.
-const HOST: &str =
-    "Savings on own lines hold the host's way to what the cure moves, which lies on the line host.";
+const HOST: &str = "Savings on own lines hold the host's way to what the cure moves, less what its other short stops rise by. Both are on the line host.";
 
 /// A cure that moves 5,000 interrupts of 6 us a second, each of which a record makes 1 us longer and the host 2 us.
 fn interrupts() -> Cure {
@@ -50,6 +49,22 @@ fn a_saving_is_what_it_is_without_events_and_with_the_hosts_way() {
             HOST
         ]
     );
+}
+
+#[test]
+fn what_the_host_does_at_other_times_is_not_saved() {
+    let mut interrupts = interrupts();
+    for pair in &mut interrupts.pairs {
+        // A tick's way and the host's own short stops rise by 0.3 points of the 1 that the way to the interrupt took.
+        let rise = [("tick", 1e-3), ("host", 2e-3)];
+        pair.with.host_beside = rise.map(|(line, share)| (line.to_owned(), share)).into();
+        *pair.with.lines.get_mut("host").unwrap() += 3e-3;
+        pair.with.lost += 3e-3;
+    }
+    let found = &judge(&session(vec![interrupts])).cures[0];
+    let share = |saving: Option<Saving>| saving.unwrap().share;
+    assert!((share(found.own) - 0.037).abs() < 2e-4, "{found:#?}");
+    assert!((share(found.saved) - 0.037).abs() < 4e-4, "{found:#?}");
 }
 
 #[test]
