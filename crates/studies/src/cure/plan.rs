@@ -1,7 +1,7 @@
 //! How many pairs a cure gets, fixed before the first that counts.
 
+use super::LEVEL;
 use super::figures::matches;
-use super::{LEVEL, MIN_SHARE};
 use bandscope_recording::cures::{Figures, Pair};
 use bandscope_statistics::distributions::student_95;
 use bandscope_statistics::paired::{Mean, least_pairs};
@@ -90,28 +90,23 @@ pub fn own_lines(figures: &Figures, acts_on: &[String]) -> f64 {
 /// The same of each pair, without the cure and with it.
 ///
 /// The host does some work of its own on the way to an interrupt. Where nothing makes it come that way it stops the CPU for that at other times: what its other
-/// short stops rise by is not saved, and counts as taken with the cure.
+/// short stops rise by is not saved, and counts as taken with the cure. In the mean, and never more than the way: from trial to trial they scatter more than many
+/// a line takes.
 pub(super) fn own_of_pairs(pairs: &[&Pair], acts_on: &[String]) -> Vec<[f64; 2]> {
-    let is_on_its_way = has_host_beside(pairs, acts_on);
-    let others = |figures: &Figures| match is_on_its_way {
-        true => figures.host_beside.values().sum::<f64>() - host_beside(figures, acts_on),
-        false => 0.0,
+    let mean_fall = |of: &dyn Fn(&Figures) -> f64| {
+        let falls = pairs.iter().map(|pair| of(&pair.without) - of(&pair.with));
+        falls.sum::<f64>() / pairs.len().max(1) as f64
     };
-    let of_pair = |pair: &&Pair| {
-        let [without, with] = [&pair.without, &pair.with].map(|one| own_lines(one, acts_on));
-        [without, with + others(&pair.with) - others(&pair.without)]
-    };
+    let way = |figures: &Figures| host_beside(figures, acts_on);
+    let others = |figures: &Figures| figures.host_beside.values().sum::<f64>() - way(figures);
+    let elsewhere = (-mean_fall(&others)).clamp(0.0, mean_fall(&way).max(0.0));
+    let own = |figures: &Figures| own_lines(figures, acts_on);
+    let of_pair = |pair: &&Pair| [own(&pair.without), own(&pair.with) + elsewhere];
     pairs.iter().map(of_pair).collect()
 }
 
-/// Whether the host's way to these lines takes some of the time.
-pub(super) fn has_host_beside(pairs: &[&Pair], acts_on: &[String]) -> bool {
-    let beside = pairs.iter().map(|pair| host_beside(&pair.without, acts_on));
-    beside.sum::<f64>() >= MIN_SHARE * pairs.len().max(1) as f64
-}
-
 /// The host's way to these lines, where the line `host` is none of them.
-fn host_beside(figures: &Figures, acts_on: &[String]) -> f64 {
+pub(super) fn host_beside(figures: &Figures, acts_on: &[String]) -> f64 {
     match acts_on.iter().any(|pattern| matches(pattern, HOST)) {
         true => 0.0,
         false => sum_of_own(&figures.host_beside, acts_on),

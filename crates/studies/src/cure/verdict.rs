@@ -1,12 +1,12 @@
 //! What became of the whole session, and what limits it.
 
 use super::events::Added;
-use super::plan::has_host_beside;
+use super::plan::host_beside;
 use super::sentence::points;
 use super::trials::counted;
-use super::{Judgement, Verdict};
+use super::{Judgement, MIN_SHARE, Verdict};
 use bandscope_recording::cpu_list;
-use bandscope_recording::cures::{Cures, SHAM, TOGETHER};
+use bandscope_recording::cures::{Cure, Cures, SHAM, TOGETHER};
 use bandscope_report::format;
 
 /// Cures that the verdict names.
@@ -116,6 +116,16 @@ fn capitalised(text: &str) -> String {
     first.into_iter().chain(characters).collect()
 }
 
+/// Whether the host's way to its own lines takes some of the time.
+fn has_host_beside(cure: &Cure) -> bool {
+    let pairs = counted(cure);
+    let all: f64 = pairs
+        .iter()
+        .map(|pair| host_beside(&pair.without, &cure.acts_on))
+        .sum();
+    all >= MIN_SHARE * pairs.len().max(1) as f64
+}
+
 /// What limits what was found, in sentences.
 pub(super) fn notes(cures: &Cures, added: Added, judgements: &[Judgement]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -138,8 +148,7 @@ pub(super) fn notes(cures: &Cures, added: Added, judgements: &[Judgement]) -> Ve
             ),
         });
     }
-    let mut all = cures.cures.iter();
-    if all.any(|cure| has_host_beside(&counted(cure), &cure.acts_on)) {
+    if cures.cures.iter().any(has_host_beside) {
         notes.push(
             "Savings on own lines hold the host's way to what the cure moves, less what its other short stops rise by. Both are on the line host.".into(),
         );

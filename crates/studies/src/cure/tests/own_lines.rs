@@ -51,6 +51,24 @@ fn own_lines_tell_what_many_tests_hide() {
 }
 
 #[test]
+fn short_stops_of_the_host_hide_no_line() {
+    let mut found = interrupts();
+    let shares = |all: &[(&str, f64)]| {
+        let shares = all.iter().map(|&(line, share)| (line.to_owned(), share));
+        shares.collect()
+    };
+    for (place, pair) in found.pairs.iter_mut().enumerate() {
+        // The way takes 0.02 points; other stops scatter by more than its line takes.
+        pair.without.host_beside = shares(&[("irq:eth0", 2e-4), ("host", 0.01)]);
+        pair.with.host_beside = shares(&[("host", 0.01 + 9e-3 * noise(place))]);
+    }
+    let own = judge(&session(vec![found])).cures[0].own.unwrap();
+    assert!((5.8e-3..6.4e-3).contains(&own.share), "{own:?}");
+    assert!(own.interval[1] - own.interval[0] < 2e-3, "{own:?}");
+    assert!(own.fell() && own.with >= 0.0, "{own:?}");
+}
+
+#[test]
 fn whether_the_cpu_gained_what_its_lines_lost_may_be_open() {
     let mut found = interrupts();
     for (place, pair) in found.pairs.iter_mut().enumerate() {
