@@ -24,7 +24,7 @@ import time
 
 NAME = "cure-places"
 JOURNALS = pathlib.Path("/run/bandscope")
-LIMIT_S = 60
+LIMIT_S = 120
 
 
 def reached(state, what):
@@ -80,7 +80,7 @@ class Trial:
         self.program, self.cpu, self.all = program, cpu, os.sched_getaffinity(0)
         self.others = self.all - {cpu}
         self.sleeper = str(shutil.copy("/bin/sleep", pathlib.Path(directory, NAME)))
-        self.cure = [program, "cure", "tasks", "--only", NAME, "--cpus", str(cpu), "--trial", "0.2s", "--budget", "20s", "--yes"]
+        self.cure = [program, "cure", "tasks", "--only", NAME, "--cpus", str(cpu), "--trial", "0.2s", "--budget", "60s", "--yes"]
         self.directory = directory
 
     @contextlib.contextmanager
