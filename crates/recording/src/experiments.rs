@@ -76,7 +76,7 @@ pub struct Level {
     pub control: usize,
     /// Why this level could not be measured here.
     pub missing: Option<String>,
-    /// Each pass starts anew, in a thread of its own: stack, scratch memory and what the core remembers are others.
+    /// Each pass starts anew, in a thread of its own: the addresses of its stack and its scratch memory, and what the core remembers, are others.
     pub passes: Vec<Pass>,
 }
 

@@ -36,8 +36,8 @@ enum What {
 
 /// The register chains, and memory for the loops.
 pub struct Bench {
-    /// Where loops load from and store to.
-    pub scratch: Box<Scratch>,
+    /// Where loops load from and store to; on the stack of its thread, and so elsewhere in each pass.
+    pub scratch: Scratch,
     reference: &'static Loop,
     chain: &'static Loop,
 }
@@ -57,7 +57,7 @@ impl Default for Bench {
     fn default() -> Bench {
         let named = |name| loops::named(name).expect("a loop of this architecture's own list");
         Bench {
-            scratch: Box::default(),
+            scratch: Scratch::default(),
             reference: named(loops::CYCLES.0),
             chain: named(CHAIN),
         }

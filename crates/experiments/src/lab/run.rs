@@ -1,6 +1,6 @@
 //! A run of the lab: passes over the pairs, and between them loops under interruptions.
 //!
-//! Each pass is a thread of its own, so that the stack, the scratch memory and what the core remembers of them are others: what
+//! Each pass is a thread of its own at another stack, on which its scratch memory lies, so that what the core remembers of addresses is of others: what
 //! differs between passes is what would differ between runs.
 
 use super::loops;
@@ -15,6 +15,10 @@ use bandscope_recording::cpu_list;
 use bandscope_recording::experiments::{Experiments, SCHEMA, Switching};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// What a thread has by default, and a page for each that ran before.
+const STACK_BYTES: usize = 2 << 20;
+const STACK_STEP_BYTES: usize = 4096;
 
 /// Measures. After each step `progress` hears the part that is done, from 0, once the machine is known, to 1, and what was measured until then; when `stop`
 /// becomes true, that is returned.
@@ -49,7 +53,7 @@ pub fn run(
         machine: facts::gather(&[cpu]),
         ticks_per_ns,
         reference: loops::CYCLES.0.to_owned(),
-        reference_cycles: on(cpu, || Bench::default().reference_cycles())?,
+        reference_cycles: on(cpu, 0, || Bench::default().reference_cycles())?,
         pairs: pairs.iter().map(empty).collect(),
         ..Experiments::default()
     };
@@ -62,11 +66,12 @@ pub fn run(
         }
         match step {
             Step::Pass => {
-                let passes = on(cpu, || pass(&pairs, plan, ticks_per_ns, number as u64))?;
+                let pass = || pass(&pairs, plan, ticks_per_ns, number as u64);
+                let passes = on(cpu, number + 1, pass)?;
                 keep(passes, &mut experiments.pairs);
             }
             Step::Switching(name, rate_hz, seconds) => {
-                let one = on(cpu, || {
+                let one = on(cpu, number + 1, || {
                     switching(name, rate_hz, seconds, plan, ticks_per_ns, stop)
                 })?;
                 match one {
@@ -102,10 +107,13 @@ fn choose(asked: Option<u32>, ticks_per_ns: f64) -> Result<u32, Error> {
     }
 }
 
-/// What `work` returns in a thread of its own on that CPU.
-fn on<T: Send>(cpu: u32, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+/// What `work` returns in a thread of its own on that CPU, the `number`-th of this run.
+///
+/// A C library keeps the stacks of threads that ended, and gives the next thread the same one if it is large enough. So each is larger than those before.
+fn on<T: Send>(cpu: u32, number: usize, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+    let stack = std::thread::Builder::new().stack_size(STACK_BYTES + number * STACK_STEP_BYTES);
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().spawn_scoped(scope, || {
+        let thread = stack.spawn_scoped(scope, || {
             pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
             Ok(work())
         });
@@ -204,6 +212,18 @@ mod tests {
         let read = Experiments::parse(std::path::Path::new("lab.json"), json.as_bytes()).unwrap();
         assert_eq!(read.switching.len(), experiments.switching.len());
         assert!(experiments.switching.iter().any(|one| one.rate_hz == 1000));
+    }
+
+    #[test]
+    fn each_pass_has_another_stack() {
+        let place = |number| {
+            let address = || std::ptr::from_ref(std::hint::black_box(&Bench::default())).addr();
+            on(pin::allowed().unwrap()[0], number, address).unwrap()
+        };
+        let mut places: Vec<usize> = (0..24).map(place).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 24);
     }
 
     #[test]
