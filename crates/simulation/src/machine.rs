@@ -219,10 +219,11 @@ impl SimulatedMachine {
             let ticks = settings.read_wobble_s * 1e9 * settings.ticks_per_ns;
             world.wobble(ticks, self.scenario.random(cpu, "reads", 0));
         }
+        world.idle(request.start_delay_s * 1e9 * settings.ticks_per_ns);
+        // Not before: what happens during the start delay is in no recording.
         if request.trace != Choice::Off {
             world.tell_events();
         }
-        world.idle(request.start_delay_s * 1e9 * settings.ticks_per_ns);
         world
     }
 

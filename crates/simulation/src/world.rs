@@ -19,7 +19,7 @@ const FRACTION_BITS: u32 = 16;
 /// Fixed-point time of one tick.
 const TICK: f64 = (1u64 << FRACTION_BITS) as f64;
 
-/// Simulated time ends here, an hour before it would overflow.
+/// Simulated time ends here, an hour before it would overflow: what comes later is not simulated.
 const END: u64 = u64::MAX / 100 * 97;
 
 /// Fixed-point time of `ticks`.
@@ -225,7 +225,7 @@ impl State {
         // Work goes on from here; until then the CPU is away.
         let mut from = self.now;
         let mut left = self.unit;
-        while self.next <= from.saturating_add(left) && self.next < u64::MAX {
+        while self.next <= from.saturating_add(left) && from < END {
             let at = self.next.max(self.now);
             if at > from {
                 left -= at - from;
@@ -243,7 +243,7 @@ impl State {
     /// Time passes without work, until `until` or until an absence that began before is over.
     fn run_until(&mut self, until: u64) {
         let mut back = self.now;
-        while self.next <= until.max(back) && self.next < u64::MAX {
+        while self.next <= until.max(back) && back < END {
             let at = self.next.max(self.now);
             back = back.max(at).saturating_add(self.act(at));
         }

@@ -13,8 +13,8 @@ pub mod shared;
 use crate::events::Told;
 use crate::kernels::Feels;
 
-/// Far enough that no run gets there: a little less than the time that fits the fixed point of the world.
-pub(crate) const NEVER: f64 = 2.7e14;
+/// No run gets there.
+pub(crate) const NEVER: f64 = f64::INFINITY;
 
 /// What a disturbance does when its time comes.
 #[derive(Clone, Copy, Debug, PartialEq)]

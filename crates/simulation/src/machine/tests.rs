@@ -89,10 +89,17 @@ fn a_wrong_calibration_shortens_the_quanta() {
 
 #[test]
 fn simulated_time_ends_in_an_error() {
-    for (scenario, delay) in [("tick:cost=1000000s", 0.0), ("quiet", 180_000.0)] {
+    for (scenario, delay) in [
+        ("pages:cost=1000000s", 0.0),
+        ("pages:cost=1000000s+tick", 0.0),
+        ("quiet", 180_000.0),
+        ("warmup", 180_000.0),
+        ("alternate+tick:hz=1", 180_000.0),
+    ] {
         let mut machine = SimulatedMachine::new(Scenario::parse(scenario).unwrap());
         let request = Request {
             start_delay_s: delay,
+            trace: Choice::On,
             ..request(vec![1e4], 1.0)
         };
         let mut manifest = machine.prepare(&request).unwrap();
