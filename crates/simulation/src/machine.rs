@@ -151,11 +151,12 @@ impl Machine for SimulatedMachine {
         manifest.state = State::Complete;
         for cpu in manifest.settings.cpus.clone() {
             let world = self.world(cpu, request, manifest);
-            let mut sink = SimulatedSink::new(cpu, world.clone(), stop, consume);
+            let second = self.scenario.settings().ticks_per_ns * 1e9;
+            let mut sink = SimulatedSink::new(cpu, world.clone(), second as u64, stop, consume);
             let (origin, stopped) = self.run_segments(request, manifest, &world, &mut sink);
             sink.flush();
             let error = sink.error.take();
-            manifest.incidents.append(&mut sink.incidents);
+            manifest.incidents.extend(sink.into_incidents());
             let truth = Truth {
                 parts: self.scenario.truths(request),
                 ticks_per_ns: self.scenario.settings().ticks_per_ns,

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// As long as a real machine's consumer sleeps between two looks.
 const NAP: Duration = Duration::from_millis(25);
-/// Batches of up to 32 Ki quanta that are computed ahead.
+/// Batches of up to 32 Ki quanta and some seconds that are computed ahead.
 const AHEAD: usize = 1;
 
 /// A simulated machine whose time passes as ours does.

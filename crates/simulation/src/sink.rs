@@ -12,8 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a scenario is told that leads beyond simulated time.
 pub(crate) const EXHAUSTED: &str = "the simulated machine's 2.7e14 ticks (37 hours at 2 GHz) are over: choose a shorter run or smaller parameters";
-/// Quanta that are handed over at a time.
+/// Quanta, or gaps, that are handed over at a time.
 const BATCH: usize = 1 << 15;
+/// Seconds that are handed over at a time, where there are fewer quanta: at 10 kHz a batch is full before.
+const BATCH_S: u64 = 4;
+/// Changes of CPU that are kept; the rest is counted, as on a real machine.
+const MOST_INCIDENTS: usize = 64;
 
 /// Keeps records until there are enough of them, then hands them over as columns.
 pub(crate) struct SimulatedSink<'a> {
@@ -21,6 +25,8 @@ pub(crate) struct SimulatedSink<'a> {
     /// Tick of the machine at which the recording begins.
     pub origin: u64,
     world: World,
+    /// Ticks of a second.
+    second: u64,
     stop: &'a AtomicBool,
     consume: &'a mut dyn FnMut(Batch<'_>) -> Consumed,
     /// What the consumer answered, or why simulated time ended.
@@ -35,17 +41,22 @@ pub(crate) struct SimulatedSink<'a> {
     number: u64,
     /// End of the last quantum, modulo 2^48 as records have it.
     last_end: u64,
+    /// The same when records were last handed over.
+    flushed: u64,
     /// The CPU that the last record was of.
     present_cpu: u32,
     /// Changes of CPU.
-    pub incidents: Vec<Incident>,
+    incidents: Vec<Incident>,
+    /// Changes of CPU beyond those.
+    more_incidents: u64,
 }
 
 impl<'a> SimulatedSink<'a> {
-    /// A sink of the thread that was asked to stay on `cpu`.
+    /// A sink of the thread that was asked to stay on `cpu`, where a second has `second` ticks.
     pub fn new(
         cpu: u32,
         world: World,
+        second: u64,
         stop: &'a AtomicBool,
         consume: &'a mut dyn FnMut(Batch<'_>) -> Consumed,
     ) -> SimulatedSink<'a> {
@@ -53,6 +64,7 @@ impl<'a> SimulatedSink<'a> {
             cpu,
             origin: 0,
             world,
+            second,
             stop,
             consume,
             error: None,
@@ -64,9 +76,23 @@ impl<'a> SimulatedSink<'a> {
             series: 0,
             number: 0,
             last_end: 0,
+            flushed: 0,
             present_cpu: cpu,
             incidents: Vec::new(),
+            more_incidents: 0,
         }
+    }
+
+    /// Changes of CPU, and how many of them are not listed.
+    pub fn into_incidents(mut self) -> Vec<Incident> {
+        if self.more_incidents > 0 {
+            self.incidents.push(Incident {
+                kind: IncidentKind::MoreIncidents,
+                ticks: self.last_end,
+                detail: format!("{} more incidents are not listed", self.more_incidents),
+            });
+        }
+        self.incidents
     }
 
     /// A segment begins.
@@ -85,21 +111,33 @@ impl<'a> SimulatedSink<'a> {
         if cpu == self.present_cpu {
             return;
         }
-        self.incidents.push(Incident {
-            kind: IncidentKind::CpuChange,
-            ticks: self.last_end,
-            detail: format!(
-                "the measuring thread moved from CPU {} to CPU {cpu}",
-                self.present_cpu
-            ),
-        });
+        if self.incidents.len() < MOST_INCIDENTS {
+            self.incidents.push(Incident {
+                kind: IncidentKind::CpuChange,
+                ticks: self.last_end,
+                detail: format!(
+                    "the measuring thread moved from CPU {} to CPU {cpu}",
+                    self.present_cpu
+                ),
+            });
+        } else {
+            self.more_incidents += 1;
+        }
         self.present_cpu = cpu;
         self.records
             .push(QuantumRecord::segment(self.last_end, self.series, cpu));
     }
 
+    /// Whether there is enough to be handed over.
+    fn is_due(&self) -> bool {
+        self.records.len() >= BATCH
+            || self.gap_records.len() >= BATCH
+            || self.last_end.wrapping_sub(self.flushed) >= BATCH_S * self.second
+    }
+
     /// Hands over what there is.
     pub fn flush(&mut self) {
+        self.flushed = self.last_end;
         // Before the quanta in which they happened: whoever looks on while time passes as ours does waits for events no longer than
         // a real machine takes to hand them out.
         let events = self.world.take_events(self.origin);
@@ -148,14 +186,14 @@ impl Sink for SimulatedSink<'_> {
             self.last_end = end;
         }
         self.records.push(record);
-        if self.records.len() >= BATCH {
+        if self.world.is_exhausted() {
+            self.error = Some(EXHAUSTED.into());
+            return Flow::Stop;
+        }
+        if self.is_due() {
             self.flush();
         }
         if self.error.is_some() || self.stop.load(Ordering::Relaxed) {
-            return Flow::Stop;
-        }
-        if self.world.is_exhausted() {
-            self.error = Some(EXHAUSTED.into());
             return Flow::Stop;
         }
         self.number += 1;

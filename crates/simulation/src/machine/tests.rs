@@ -111,6 +111,48 @@ fn simulated_time_ends_in_an_error() {
 }
 
 #[test]
+fn slow_quanta_and_many_gaps_come_in_small_batches() {
+    for (scenario, rate, seconds) in [("quiet", 1.0, 60.0), ("tick:hz=100kHz,cost=2us", 1.0, 3.0)] {
+        let mut machine = SimulatedMachine::new(Scenario::parse(scenario).unwrap());
+        let request = request(vec![rate], seconds);
+        let mut manifest = machine.prepare(&request).unwrap();
+        let (mut batches, mut longest, mut last) = (0, 0, 0);
+        let mut consume = |batch: Batch<'_>| {
+            let end = *batch.quanta.end.last().unwrap();
+            (batches, longest, last) = (batches + 1, longest.max(end - last), end);
+            Ok(())
+        };
+        let stop = AtomicBool::new(false);
+        machine
+            .run(&request, &mut manifest, &stop, &mut consume)
+            .unwrap();
+        assert!(batches >= 3, "{scenario}: {batches}");
+        assert!(
+            longest as f64 <= 5.01e9 * TICKS_PER_NS,
+            "{scenario}: {longest}"
+        );
+    }
+}
+
+#[test]
+fn few_of_many_changes_of_cpu_are_listed() {
+    let mut machine = SimulatedMachine::new(Scenario::parse("jump:every=1ms,cpu=1").unwrap());
+    let request = request(vec![1e4], 0.3);
+    let mut manifest = machine.prepare(&request).unwrap();
+    let stop = AtomicBool::new(false);
+    machine
+        .run(&request, &mut manifest, &stop, &mut |_| Ok(()))
+        .unwrap();
+    let jumps = machine.truths()[0].jumps.len();
+    let last = manifest.incidents.pop().unwrap();
+    assert_eq!(manifest.incidents.len(), 64);
+    assert_eq!(
+        last.detail,
+        format!("{} more incidents are not listed", jumps - 64)
+    );
+}
+
+#[test]
 fn what_cannot_be_had_is_named() {
     let mut machine = SimulatedMachine::new(Scenario::parse("quiet").unwrap());
     let mut wrong = request(vec![0.0], 1.0);
