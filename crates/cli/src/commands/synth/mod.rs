@@ -90,6 +90,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         })?;
         return Ok(ExitCode::SUCCESS);
     };
+    values::not_too_many("--rate", &arguments.rate)?;
+    values::not_too_many("--kernel", &arguments.kernel)?;
     let mut scenario = Scenario::parse(text)?;
     if let Some(seed) = arguments.seed {
         scenario = scenario.with_seed(seed);
