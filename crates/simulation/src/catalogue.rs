@@ -17,7 +17,8 @@ use crate::disturbances::reactions::{Helps, Interrupted, Phase, WarmUp};
 use crate::events::Told;
 use crate::kernels::Feels;
 use crate::parameters::{
-    JITTER, MEMORY, POISSON, Parameter, Values, hz, is_on, ratio, share, span, time, within,
+    JITTER, MEMORY, POISSON, Parameter, Values, hz, is_on, ratio, share, span, switch, time, whole,
+    within,
 };
 use bandscope_recording::EventKind;
 pub use examples::Example;
@@ -165,8 +166,8 @@ pub(crate) struct Setup {
     pub random: Rng,
     /// A generator of this part, the same on every CPU.
     pub shared: Rng,
-    /// The jumps of the phase.
-    pub jumps: Option<Jumps>,
+    /// The jumps of the phase, if there are any.
+    pub jumps: Jumps,
 }
 
 fn nothing(_: &Values, _: &mut Settings) {}
@@ -276,7 +277,7 @@ pub const CATALOGUE: &[Entry] = &[
         parameters: &[
             ratio("ratio", 5.35),
             span("period", 2.0e-3),
-            time("dwell", 1.0e-3),
+            time("dwell", 1.0e-3).at_most("`period`", |v| v["period"]),
             time("phase", 0.0),
             MEMORY,
         ],
@@ -285,7 +286,7 @@ pub const CATALOGUE: &[Entry] = &[
             Box::new(Flips {
                 factor: v["ratio"],
                 period: v["period"] * setup.scale,
-                dwell: v["dwell"].min(v["period"]) * setup.scale,
+                dwell: v["dwell"] * setup.scale,
                 phase: v["phase"] * setup.scale,
                 jumps: setup.jumps.clone(),
                 number: 0,
@@ -330,7 +331,7 @@ pub const CATALOGUE: &[Entry] = &[
             share("fraction", 0.502),
             span("dwell", 1e-3),
             // Five quanta at 10 kHz.
-            time("shortest", 0.5e-3),
+            time("shortest", 0.5e-3).at_most("`dwell`", |v| v["dwell"]),
             MEMORY,
         ],
         settings: nothing,
@@ -346,15 +347,14 @@ pub const CATALOGUE: &[Entry] = &[
         description: "the core clock changes at random between steps of 100 MHz, `low` to `top` of them",
         examples: &[example("frequency-steps", Seen::Always)],
         parameters: &[
-            within("top", 38.0, 1.0, 100.0, ""),
-            within("low", 30.0, 1.0, 100.0, ""),
+            whole("top", 38.0, 1.0, 100.0, ""),
+            whole("low", 30.0, 1.0, 100.0, "").at_most("`top`", |v| v["top"]),
             span("dwell", 50e-3),
         ],
         settings: nothing,
         disturbance: Some(|v, setup| {
-            let top = v["top"].round() as u32;
-            let low = (v["low"].round() as u32).min(top);
-            let steps = (low..=top).rev();
+            let top = v["top"] as u32;
+            let steps = (v["low"] as u32..=top).rev();
             let factors = steps.map(|step| f64::from(top) / f64::from(step));
             states(v, setup, factors.collect(), 0.0)
         }),
@@ -366,13 +366,13 @@ pub const CATALOGUE: &[Entry] = &[
         description: "every `period`-th quantum has another pace: {710, 711, 710, 720}",
         examples: &[example("alternating-bands", Seen::Always)],
         parameters: &[
-            within("period", 4.0, 1.0, 1e9, "quanta"),
+            whole("period", 4.0, 1.0, 1e9, "quanta"),
             ratio("ratio", 0.987),
         ],
         settings: nothing,
         disturbance: Some(|v, _| {
             Box::new(Alternate {
-                period: v["period"].round() as u64,
+                period: v["period"] as u64,
                 ratio: v["ratio"],
             })
         }),
@@ -492,21 +492,19 @@ pub const CATALOGUE: &[Entry] = &[
         name: "jump",
         description: "the phase of `flips` jumps from time to time; with cpu=1 the thread changes its CPU, too",
         examples: &[example("migration", Seen::Always)],
-        parameters: &[span("every", 2.0), time("size", 300e-6), share("cpu", 0.0)],
+        parameters: &[
+            span("every", 2.0),
+            // Jumps may come half an interval after one another, and what they delay must come between them.
+            time("size", 300e-6).at_most("half of `every`", |v| v["every"] / 2.0),
+            switch("cpu", 0.0),
+        ],
         settings: |v, settings| settings.jumps = Some((v["every"], v["size"])),
         disturbance: Some(|v, setup| {
-            let random = setup.random.clone();
             Box::new(Jumping {
-                jumps: setup.jumps.clone().unwrap_or_else(|| {
-                    Jumps::new(
-                        v["every"] * setup.scale,
-                        v["size"] * setup.scale,
-                        random.clone(),
-                    )
-                }),
+                jumps: setup.jumps.clone(),
                 cpus: is_on(v, "cpu").then_some(JUMPED_TO),
                 cpu: setup.cpu,
-                random,
+                random: setup.random.clone(),
             })
         }),
         rhythm: Rhythm::None,
@@ -517,13 +515,13 @@ pub const CATALOGUE: &[Entry] = &[
         description: "each N-th quantum boundary costs extra: a page of the benchmark's own memory",
         examples: &[example("sampling-artefact", Seen::Always)],
         parameters: &[
-            within("quanta", 256.0, 1.0, 1e9, "quanta"),
+            whole("quanta", 256.0, 1.0, 1e9, "quanta"),
             time("cost", 200e-9),
         ],
         settings: nothing,
         disturbance: Some(|v, setup| {
             Box::new(Pages {
-                quanta: v["quanta"].round() as u64,
+                quanta: v["quanta"] as u64,
                 cost: v["cost"] * setup.scale,
             })
         }),
@@ -534,7 +532,7 @@ pub const CATALOGUE: &[Entry] = &[
         name: "drift",
         description: "the ticks per ns are `ppm` too many, which calibration notices; with printed=1 only the quanta use them, and nothing notices",
         examples: &[example("clock-drift", Seen::Always)],
-        parameters: &[within("ppm", 750.0, -1e5, 1e5, ""), share("printed", 0.0)],
+        parameters: &[within("ppm", 750.0, -1e5, 1e5, ""), switch("printed", 0.0)],
         settings: |v, settings| {
             settings.calibration_error += v["ppm"] * 1e-6;
             settings.prints_true_time |= is_on(v, "printed");

@@ -23,6 +23,8 @@ use std::sync::atomic::AtomicBool;
 const FASTEST_HZ: f64 = 1e7;
 /// CPUs that the simulated machine has.
 pub(crate) const CPUS: u32 = 128;
+/// The shortest unit, in ticks: time must pass for the measuring loop, and a quantum's units must fit their counter.
+const SHORTEST_UNIT_TICKS: f64 = 1.0;
 /// Time between two segments, in nanoseconds: about what changing the work kernel takes.
 const BETWEEN_SEGMENTS_NS: f64 = 10_000.0;
 
@@ -97,16 +99,13 @@ impl Machine for SimulatedMachine {
         let clock = self.clock(request);
         check_rates(request, self.used_ticks_per_ns(request))?;
         let settings = self.scenario.settings();
-        let kernels = request
-            .kernels
-            .iter()
-            .map(|name| kernel(name, settings.ticks_per_ns, settings.unit_ratio));
+        let kernels = self.kernels(request)?;
         let wobble_ticks = settings.read_wobble_s * 1e9 * settings.ticks_per_ns;
         let events = events(request, &cpus, wobble_ticks);
         Ok(Manifest {
             schema: SCHEMA.into(),
             clock,
-            kernels: kernels.collect::<Result<_, _>>()?,
+            kernels,
             machine: manifest::Machine {
                 cpu_model: Some(format!("simulated ({})", self.scenario.text())),
                 architecture: Some("simulated".into()),
@@ -184,6 +183,24 @@ impl SimulatedMachine {
         let settings = self.scenario.settings();
         let calibrated = settings.ticks_per_ns * (1.0 + settings.calibration_error);
         request.ticks_per_ns.unwrap_or(calibrated)
+    }
+
+    /// The work kernels asked for.
+    fn kernels(&self, request: &Request) -> Result<Vec<manifest::Kernel>, MachineError> {
+        let settings = self.scenario.settings();
+        let mut kernels = Vec::new();
+        for name in &request.kernels {
+            let kernel = kernel(name, settings.ticks_per_ns, settings.unit_ratio)?;
+            let Unit { ticks, feels } = unit(&kernel);
+            let shortest = ticks * self.scenario.least_slowdown(feels);
+            if shortest < SHORTEST_UNIT_TICKS {
+                return Err(MachineError::Request(format!(
+                    "work kernel {name}: found units of {shortest:.2e} ticks at the fastest pace of the scenario, expected at least {SHORTEST_UNIT_TICKS}; choose larger ratios or a faster clock"
+                )));
+            }
+            kernels.push(kernel);
+        }
+        Ok(kernels)
     }
 
     fn clock(&self, request: &Request) -> Clock {

@@ -15,13 +15,36 @@ pub struct Parameter {
     pub default: f64,
     /// Values that make sense.
     pub range: RangeInclusive<f64>,
-    /// Unit, for people: `s`, `Hz` or nothing.
+    /// Unit: `s`, `Hz`, `quanta` or nothing.
     pub unit: &'static str,
+    /// Whether it is a whole number.
+    pub(crate) whole: bool,
+    /// What it must not exceed, where others set its limit.
+    pub(crate) limit: Option<Limit>,
+}
+
+/// A limit that other parameters set.
+#[derive(Debug)]
+pub(crate) struct Limit {
+    /// In words.
+    pub words: &'static str,
+    /// The limit.
+    pub of: fn(&Values) -> f64,
+}
+
+impl Parameter {
+    /// It must be at most `of` the others, which is `words`.
+    pub(crate) const fn at_most(self, words: &'static str, of: fn(&Values) -> f64) -> Parameter {
+        Parameter {
+            limit: Some(Limit { words, of }),
+            ..self
+        }
+    }
 }
 
 /// Whether the switch `name` is on.
 pub(crate) fn is_on(values: &Values, name: &str) -> bool {
-    values.get(name).is_some_and(|value| *value >= 0.5)
+    values.get(name).is_some_and(|value| *value == 1.0)
 }
 
 /// Any number that is not negative.
@@ -42,7 +65,28 @@ pub(crate) const fn within(
         default,
         range: RangeInclusive::new(least, most),
         unit,
+        whole: false,
+        limit: None,
     }
+}
+
+/// A whole number in a range.
+pub(crate) const fn whole(
+    name: &'static str,
+    default: f64,
+    least: f64,
+    most: f64,
+    unit: &'static str,
+) -> Parameter {
+    Parameter {
+        whole: true,
+        ..within(name, default, least, most, unit)
+    }
+}
+
+/// Off or on.
+pub(crate) const fn switch(name: &'static str, default: f64) -> Parameter {
+    whole(name, default, 0.0, 1.0, "")
 }
 
 /// A number of events per second. Faster ones than 10 MHz would leave no time between them.
@@ -71,8 +115,8 @@ pub(crate) const fn share(name: &'static str, default: f64) -> Parameter {
 }
 
 /// Whether only work kernels that go through memory feel it.
-pub(crate) const MEMORY: Parameter = share("memory", 0.0);
+pub(crate) const MEMORY: Parameter = switch("memory", 0.0);
 /// Full width of the scatter of interrupts about their regular times, in periods.
 pub(crate) const JITTER: Parameter = share("jitter", 0.0);
 /// Whether interrupts come at random times.
-pub(crate) const POISSON: Parameter = share("poisson", 0.0);
+pub(crate) const POISSON: Parameter = switch("poisson", 0.0);

@@ -1,14 +1,17 @@
 //! Scenarios as people write them: `NAME[:KEY=VALUE,...]`, several joined by `+`.
 //!
 //! `tick:hz=250,cost=2.5us+flips:ratio=5.35` is a machine with a timer tick whose pace flips. Values are
-//! numbers with an optional unit of time (`ns`, `us`, `ms`, `s`), of frequency (`Hz`, `kHz`) or `%`, and
+//! numbers with an optional unit of time (`ns`, `us`, `ms`, `s`), of frequency (`Hz`, `kHz`, `MHz`) or `%`, and
 //! arrive as seconds, hertz or a share. `seed` is a key of every scenario.
+
+mod limits;
+mod values;
 
 use crate::catalogue::{self, By, Entry, Example, Rhythm, Seen, Settings, Setup};
 use crate::disturbances::Placed;
 use crate::disturbances::jumps::Jumps;
 use crate::kernels::{self, Feels};
-use crate::parameters::{Parameter, Values, is_on};
+use crate::parameters::{Values, is_on};
 use crate::presets;
 use crate::truth;
 use bandscope_sampler::Request;
@@ -68,10 +71,20 @@ pub enum ScenarioError {
         /// Values that make sense.
         range: String,
     },
-    /// A value does not read.
+    /// A part that sets something once and for all stands twice.
+    #[error("scenario {0}: found it twice, expected it once")]
+    Twice(&'static str),
+    /// No time is left for the work, or next to none.
     #[error(
-        "scenario {scenario}: {key}={found:?}, expected a number with an optional unit, as in 2.5us, 250Hz or 3%"
+        "found parts that take the CPU away for {:.1} % of the time together, expected at most {:.1} %",
+        100.0 * found, 100.0 * limits::MOST_AWAY
     )]
+    Away {
+        /// As a share.
+        found: f64,
+    },
+    /// A value does not read.
+    #[error("scenario {scenario}: {key}={found:?}, expected {expected}")]
     Value {
         /// Its name in the catalogue.
         scenario: &'static str,
@@ -79,6 +92,8 @@ pub enum ScenarioError {
         key: String,
         /// What was given.
         found: String,
+        /// What reads, with an example.
+        expected: &'static str,
     },
 }
 
@@ -104,14 +119,15 @@ impl Scenario {
                 .collect();
             for parameter in parameters.split(',').filter(|p| !p.is_empty()) {
                 let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-                let wrong = || ScenarioError::Value {
+                let wrong = |expected| ScenarioError::Value {
                     scenario: entry.name,
                     key: key.to_owned(),
                     found: value.to_owned(),
+                    expected,
                 };
                 if key == "seed" {
                     // A seed is no measure: all 64 bits of a whole number count.
-                    seed = value.parse().map_err(|_| wrong())?;
+                    seed = (value.parse()).map_err(|_| wrong("a whole number, as in 7"))?;
                     continue;
                 }
                 let known = entry.parameters.iter().find(|p| p.name == key);
@@ -120,12 +136,15 @@ impl Scenario {
                     found: key.to_owned(),
                     known: entry.parameter_names(),
                 })?;
-                let number = parse_value(value).ok_or_else(wrong)?;
-                check_range(entry.name, known, number, value)?;
+                let number = values::parse(value, known.unit);
+                let number = number.ok_or_else(|| wrong(values::expected(known.unit)))?;
+                values::check_range(entry.name, known, number, value)?;
                 values.insert(known.name, number);
             }
+            values::check_limits(entry, &values)?;
             parts.push(Part { entry, values });
         }
+        limits::check(&parts)?;
         Ok(Scenario {
             text: text.to_owned(),
             parts,
@@ -187,9 +206,8 @@ impl Scenario {
     pub(crate) fn disturbances(&self, cpu: u32) -> Vec<Placed> {
         let settings = self.settings();
         let scale = settings.ticks_per_ns * 1e9;
-        let jumps = settings.jumps.map(|(every, size)| {
-            Jumps::new(every * scale, size * scale, self.random(cpu, "jumps", 0))
-        });
+        let (every, size) = settings.jumps.unwrap_or((f64::INFINITY, 0.0));
+        let jumps = Jumps::new(every * scale, size * scale, self.random(cpu, "jumps", 0));
         let place = |(part, Part { entry, values }): (usize, &Part)| {
             let setup = Setup {
                 scale,
@@ -277,104 +295,5 @@ fn frequency_hz(part: &Part) -> Option<f64> {
     }
 }
 
-fn check_range(
-    scenario: &'static str,
-    parameter: &Parameter,
-    number: f64,
-    found: &str,
-) -> Result<(), ScenarioError> {
-    if parameter.range.contains(&number) {
-        return Ok(());
-    }
-    let (least, most) = (*parameter.range.start(), *parameter.range.end());
-    let unit = |number: f64| match parameter.unit {
-        "" => format!("{number}"),
-        unit => format!("{number} {unit}"),
-    };
-    Err(ScenarioError::Range {
-        scenario,
-        key: parameter.name,
-        found: found.to_owned(),
-        range: if most == f64::MAX {
-            format!("{} or more", unit(least))
-        } else {
-            format!("{} to {}", unit(least), unit(most))
-        },
-    })
-}
-
-/// A number with an optional unit, in seconds, hertz or as a share.
-fn parse_value(text: &str) -> Option<f64> {
-    let digits = text
-        .find(|c: char| c.is_ascii_alphabetic() || c == '%')
-        .unwrap_or(text.len());
-    let number: f64 = text[..digits].parse().ok()?;
-    let scale = match &text[digits..] {
-        "" | "s" | "Hz" => 1.0,
-        "ms" => 1e-3,
-        "us" => 1e-6,
-        "ns" => 1e-9,
-        "kHz" => 1e3,
-        "%" => 1e-2,
-        _ => return None,
-    };
-    Some(number * scale).filter(|value| value.is_finite())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_take_units() {
-        assert_eq!(parse_value("250Hz"), Some(250.0));
-        assert_eq!(parse_value("3%"), Some(0.03));
-        assert!((parse_value("2.5us").unwrap() - 2.5e-6).abs() < 1e-18);
-        for bad in ["", "us", "nan", "1e400", "3 parsecs", "1µs"] {
-            assert_eq!(parse_value(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn parts_are_joined_and_have_defaults() {
-        let scenario = Scenario::parse("tick:hz=1000+flips").unwrap();
-        assert_eq!(scenario.parts.len(), 2);
-        assert_eq!(scenario.parts[0].values["hz"], 1000.0);
-        assert_eq!(scenario.parts[1].values["ratio"], 5.35);
-    }
-
-    #[test]
-    fn mistakes_name_what_there_is() {
-        let error = Scenario::parse("tock").unwrap_err().to_string();
-        assert!(
-            error.contains("\"tock\"") && error.contains("tick"),
-            "{error}"
-        );
-        let error = Scenario::parse("tick:rate=5").unwrap_err().to_string();
-        assert!(error.contains("rate") && error.contains("hz"), "{error}");
-        let error = Scenario::parse("tick:cost=-1us").unwrap_err().to_string();
-        assert!(
-            error.contains("cost=-1us") && error.contains("0 s or more"),
-            "{error}"
-        );
-        let error = Scenario::parse("tick:hz=0").unwrap_err().to_string();
-        assert!(error.contains("0.001 Hz to 10000000 Hz"), "{error}");
-        let error = Scenario::parse("tick:seed=1.5").unwrap_err().to_string();
-        assert!(error.contains("seed=\"1.5\""), "{error}");
-        let error = Scenario::parse("tick:hz=fast").unwrap_err().to_string();
-        assert!(error.contains("fast") && error.contains("250Hz"), "{error}");
-    }
-
-    #[test]
-    fn a_scenario_is_reproducible() {
-        let first = |cpu| {
-            let scenario = Scenario::parse("tasks:seed=7").unwrap();
-            let mut tasks = scenario.disturbances(cpu);
-            (0..5)
-                .map(|_| tasks[0].disturbance.next().0)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(first(0), first(0));
-        assert_ne!(first(0), first(1));
-    }
-}
+mod tests;

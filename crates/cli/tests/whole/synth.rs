@@ -252,9 +252,13 @@ fn a_wrong_calibration_and_its_truth_are_both_there() {
     assert!((truth["drift"][0]["drift_ppm"].as_f64().unwrap() - 750.563).abs() < 1e-6);
 }
 
+/// A page that takes longer than simulated time goes on.
+const LONG: &str = "pages:quanta=9,cost=1000000s";
+
 #[test]
 fn what_cannot_be_made_is_refused_and_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
+    let many = ["1000"; 101].join(",");
     for (arguments, expected) in [
         (&["tock"][..], "flips"),
         (&["tick:rate=5"], "hz"),
@@ -271,8 +275,14 @@ fn what_cannot_be_made_is_refused_and_leaves_nothing() {
             &["quiet", "--cpus", "0-1", "--output", "it.dat"],
             "one series",
         ),
-        (&["tick:cost=1000000s", "--samples", "100"], "37 hours"),
-        (&["tick:cost=1000000s", "--output", "it.dat"], "37 hours"),
+        (&[LONG, "--samples", "100"], "37 hours"),
+        (&[LONG, "--output", "it.dat"], "37 hours"),
+        (&["quiet", "--start-delay", "38h"], "37 hours"),
+        (&["flips+jump:every=200us"], "half of `every`"),
+        (&["tick:hz=250,cost=3"], "75000.0 % of the time"),
+        (&["tick:hz=4ms"], "as in 250Hz"),
+        (&["unit:ratio=0.001", "--rate", "1"], "at least 1;"),
+        (&["quiet", "--rate", &many], "--rate"),
         (
             &["quiet", "--output", "no/such/place.bandscope"],
             "no/such/place",

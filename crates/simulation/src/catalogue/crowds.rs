@@ -37,7 +37,7 @@ pub(super) const HEAVY_TAIL: Entry = Entry {
     examples: &[example("time-away", Seen::Traced)],
     parameters: &[
         hz(200.0),
-        span("least", 2e-6),
+        span("least", 2e-6).at_most("`most`", |v| v["most"]),
         within("tail", 1.2, 0.1, 100.0, ""),
         span("most", 10e-3),
     ],
@@ -112,7 +112,12 @@ pub(super) const HOST_LINE: Entry = Entry {
         example("periodic-interference", Seen::Always),
         example("stolen-time", Seen::Traced),
     ],
-    parameters: &[hz(99.9992), time("cost", 20e-6), time("wander", 200e-9)],
+    parameters: &[
+        hz(99.9992),
+        time("cost", 20e-6),
+        // Ten deviations: no interval is negative.
+        time("wander", 200e-9).at_most("a tenth of an interval", |v| 0.1 / v["hz"]),
+    ],
     settings: nothing,
     disturbance: Some(|v, setup| {
         Box::new(WanderingLine {

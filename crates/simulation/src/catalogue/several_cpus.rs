@@ -3,7 +3,7 @@
 use super::examples::{Seen, example};
 use super::{By, Entry, Rhythm, Setup, nothing, times};
 use crate::disturbances::shared::{Coupled, Role, Steal};
-use crate::parameters::{JITTER, hz, is_on, ratio, share, span, time};
+use crate::parameters::{JITTER, hz, is_on, ratio, span, switch, time};
 use fastrand::Rng;
 
 /// The same absences on every CPU.
@@ -19,7 +19,7 @@ pub(super) const HOST_STEAL: Entry = Entry {
         time("cost", 200e-6),
         time("skew", 2e-6),
         JITTER,
-        share("poisson", 1.0),
+        switch("poisson", 1.0),
     ],
     settings: nothing,
     disturbance: Some(|v, setup| {
@@ -49,7 +49,7 @@ pub(super) const CORE_COUPLING: Entry = Entry {
         ratio("leader", 1.1),
         span("dwell", 20e-3),
         time("lag", 50e-6),
-        share("away", 0.0),
+        switch("away", 0.0),
     ],
     settings: nothing,
     disturbance: Some(|v, setup| {

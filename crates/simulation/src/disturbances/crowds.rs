@@ -115,8 +115,7 @@ pub struct WanderingLine {
 
 impl Disturbance for WanderingLine {
     fn next(&mut self) -> (f64, Action) {
-        let interval = self.period + self.wander * gaussian(&mut self.random);
-        self.at += interval.max(0.0);
+        self.at += self.period + self.wander * gaussian(&mut self.random);
         (self.at, Action::Away(self.cost))
     }
 }

@@ -23,7 +23,8 @@ pub struct Jumps {
 }
 
 impl Jumps {
-    /// One jump of `size` per `every`, both in ticks.
+    /// One jump of `size` per `every`, both in ticks; none where `every` is infinite. A size of at most half of `every` leaves time
+    /// between any two jumps.
     pub fn new(every: f64, size: f64, random: Rng) -> Jumps {
         let mut jumps = Jumps {
             every,

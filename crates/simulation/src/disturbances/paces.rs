@@ -21,7 +21,7 @@ pub struct Flips {
     /// Ticks by which all of it is late.
     pub phase: f64,
     /// Jumps of the phase.
-    pub jumps: Option<Jumps>,
+    pub jumps: Jumps,
     /// Changes so far.
     pub number: u64,
 }
@@ -36,8 +36,7 @@ impl Disturbance for Flips {
         } else {
             (cycle + self.period, 1.0)
         };
-        let at = self.jumps.as_mut().map_or(at, |jumps| jumps.delayed(at));
-        (at, Action::Slowdown(factor))
+        (self.jumps.delayed(at), Action::Slowdown(factor))
     }
 }
 
@@ -60,8 +59,8 @@ pub struct States {
 
 impl Disturbance for States {
     fn next(&mut self) -> (f64, Action) {
-        let mean = (self.dwell - self.shortest).max(0.0);
-        self.at += self.shortest.min(self.dwell) + exponential(&mut self.random, mean);
+        let mean = self.dwell - self.shortest;
+        self.at += self.shortest + exponential(&mut self.random, mean);
         let others = self.factors.len() - 1;
         if others > 0 {
             // Of two states the other one, without asking chance.

@@ -153,6 +153,26 @@ fn few_of_many_changes_of_cpu_are_listed() {
 }
 
 #[test]
+fn a_unit_that_takes_no_time_is_refused() {
+    for (scenario, kernel) in [
+        ("unit:ratio=0.001", "mulss80"),
+        ("clock:ghz=0.05+unit:ratio=0.01+noise:sigma=0.3", "ftq-o0"),
+        ("flips:ratio=0.01,memory=1+states:ratio=0.1", "ftq-o2"),
+    ] {
+        let mut machine = SimulatedMachine::new(Scenario::parse(scenario).unwrap());
+        let request = super::request(&[1e4], &[kernel], 1.0);
+        let error = machine.prepare(&request).unwrap_err().to_string();
+        assert!(
+            error.contains(kernel) && error.contains("at least 1;"),
+            "{error}"
+        );
+    }
+    let scenario = Scenario::parse("flips:ratio=0.01,memory=1+states:ratio=0.1").unwrap();
+    let request = super::request(&[1e4], &["mulss80"], 1.0);
+    SimulatedMachine::new(scenario).prepare(&request).unwrap();
+}
+
+#[test]
 fn what_cannot_be_had_is_named() {
     let mut machine = SimulatedMachine::new(Scenario::parse("quiet").unwrap());
     let mut wrong = request(vec![0.0], 1.0);
