@@ -322,7 +322,7 @@ pub const CATALOGUE: &[Entry] = &[
         name: "mixture",
         description: "random stays in a fast, a slow and a third state that is `fraction` of the way between in time per unit",
         examples: &[
-            example("sub-loop-mixture", Seen::Always),
+            example("sub-loop-mixture", Seen::InnerLoops),
             example("bistable-pace", Seen::Always),
             example("edge-pairs", Seen::Always),
         ],
@@ -491,7 +491,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "jump",
         description: "the phase of `flips` jumps from time to time; with cpu=1 the thread changes its CPU, too",
-        examples: &[example("migration", Seen::Always)],
+        examples: &[example("migration", Seen::Moved)],
         parameters: &[
             span("every", 2.0),
             // Jumps may come half an interval after one another, and what they delay must come between them.
@@ -531,7 +531,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "drift",
         description: "the ticks per ns are `ppm` too many, which calibration notices; with printed=1 only the quanta use them, and nothing notices",
-        examples: &[example("clock-drift", Seen::Always)],
+        examples: &[example("clock-drift", Seen::Drifting)],
         parameters: &[within("ppm", 750.0, -1e5, 1e5, ""), switch("printed", 0.0)],
         settings: |v, settings| {
             settings.calibration_error += v["ppm"] * 1e-6;
@@ -544,7 +544,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "truncation",
         description: "quanta are truncated to whole ticks, as by the original FTQ",
-        examples: &[example("clock-drift", Seen::Always)],
+        examples: &[example("clock-drift", Seen::Drifting)],
         parameters: &[],
         settings: |_, settings| settings.truncates = true,
         disturbance: None,

@@ -38,6 +38,12 @@ pub fn through_memory(name: &str) -> bool {
     feels(name) == Feels::Memory
 }
 
+/// Whether the work kernel called `name` has inner loops that may be in states of their own.
+pub fn has_inner_loops(name: &str) -> bool {
+    let mut kernels = KERNELS.iter();
+    kernels.any(|(known, .., loops)| *known == name && !loops.is_empty())
+}
+
 /// What of the core the work kernel called `name` feels.
 pub fn feels(name: &str) -> Feels {
     let mut kernels = KERNELS.iter();

@@ -157,7 +157,7 @@ impl Machine for SimulatedMachine {
             let error = sink.error.take();
             manifest.incidents.extend(sink.into_incidents());
             let truth = Truth {
-                parts: self.scenario.truths(request),
+                parts: (self.scenario).truths(request, self.used_ticks_per_ns(request)),
                 ticks_per_ns: self.scenario.settings().ticks_per_ns,
                 used_ticks_per_ns: self.used_ticks_per_ns(request),
                 truncated: self.scenario.settings().truncates,

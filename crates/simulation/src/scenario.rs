@@ -226,8 +226,8 @@ impl Scenario {
         self.parts.iter().enumerate().filter_map(place).collect()
     }
 
-    /// The parts, for the truth of a run.
-    pub(crate) fn truths(&self, request: &Request) -> Vec<truth::Part> {
+    /// The parts, for the truth of a run whose quanta are made with so many ticks per nanosecond.
+    pub(crate) fn truths(&self, request: &Request, used_ticks_per_ns: f64) -> Vec<truth::Part> {
         let values = |part: &Part| {
             let names = part.entry.parameters.iter().map(|p| p.name);
             names.map(|name| (name, part.values[name])).collect()
@@ -239,14 +239,14 @@ impl Scenario {
                 values: values(part),
                 frequency_hz: frequency_hz(part),
                 warm_up_s: warm_up_s(part),
-                kinds: self.kinds(part, request),
+                kinds: self.kinds(part, request, used_ticks_per_ns),
             })
             .collect()
     }
 
-    /// The kinds of findings that a part is an example of in this run: those of its entry, less what its
-    /// parameters, the rates or the work kernels rule out altogether.
-    fn kinds(&self, part: &Part, request: &Request) -> Vec<&'static str> {
+    /// The kinds of findings that a part is an example of in this run: those of its entry, less what other parts, the rates, CPUs or
+    /// work kernels rule out altogether. A part without effect, such as a ratio of 1, keeps its kinds.
+    fn kinds(&self, part: &Part, request: &Request, used_ticks_per_ns: f64) -> Vec<&'static str> {
         let values = &part.values;
         let settings = self.settings();
         let sensitive =
@@ -260,6 +260,12 @@ impl Scenario {
                 unit + ticks(values["cost"]) > kernel.gap_threshold_ticks as f64
             })
         };
+        let drifts = |&rate: &f64| {
+            truth::quantum_ticks(used_ticks_per_ns, rate, settings.truncates)
+                != truth::quantum_ticks(settings.ticks_per_ns, rate, false)
+        };
+        let has_edges = |part: &Part| part.entry.rhythm == Rhythm::Period;
+        let cpus = &request.cpus;
         let holds = |example: &&Example| match example.seen {
             Seen::Always => sensitive,
             Seen::Regular => !is_on(values, "poisson"),
@@ -272,7 +278,11 @@ impl Scenario {
                 .iter()
                 .all(|feels| request.kernels.iter().any(|k| kernels::feels(k) == *feels)),
             Seen::Traced => request.trace != Choice::Off,
-            Seen::OnSeveralCpus => request.cpus.len() > 1,
+            Seen::OnSeveralCpus => cpus.len() > 1,
+            Seen::OnAPair => cpus.iter().any(|cpu| cpus.contains(&(cpu ^ 1))),
+            Seen::InnerLoops => (request.kernels.iter()).any(|k| kernels::has_inner_loops(k)),
+            Seen::Moved => is_on(values, "cpu") || self.parts.iter().any(has_edges),
+            Seen::Drifting => request.rates_hz.iter().any(drifts),
             Seen::BeforeWarm => request.start_delay_s < values["duration"],
         };
         let seen = part.entry.examples.iter().filter(holds);

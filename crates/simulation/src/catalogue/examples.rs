@@ -22,6 +22,14 @@ pub(crate) enum Seen {
     Traced,
     /// Where several CPUs are measured.
     OnSeveralCpus,
+    /// Where two CPUs that belong together are measured.
+    OnAPair,
+    /// Where a work kernel has inner loops, which may be in states of their own.
+    InnerLoops,
+    /// Where there are edges whose phase jumps, or the thread changes its CPU.
+    Moved,
+    /// Where the quanta of a rate are longer or shorter than they should be.
+    Drifting,
     /// Where the first quantum comes before the `duration` of a warm-up is over.
     BeforeWarm,
     /// Where one work kernel fills the core and another is a chain of registers.

@@ -43,7 +43,7 @@ pub(super) const HOST_STEAL: Entry = Entry {
 pub(super) const CORE_COUPLING: Entry = Entry {
     name: "core-coupling",
     description: "an odd CPU slows down by `ratio`, `lag` after the even one before it slows down by `leader`; with away=1 that one is away instead",
-    examples: &[example("core-coupling", Seen::OnSeveralCpus)],
+    examples: &[example("core-coupling", Seen::OnAPair)],
     parameters: &[
         ratio("ratio", 1.25),
         ratio("leader", 1.1),

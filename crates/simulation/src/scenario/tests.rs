@@ -119,6 +119,38 @@ fn what_could_not_be_simulated_as_written_is_refused() {
 }
 
 #[test]
+fn kinds_are_those_that_the_run_leaves_possible() {
+    let kinds = |text: &str, kernel: &str, rate: f64, cpus: &[u32]| {
+        let request = Request {
+            cpus: cpus.to_vec(),
+            ..crate::request(&[rate], &[kernel], 1.0)
+        };
+        let scenario = Scenario::parse(text).unwrap();
+        let used = scenario.settings().ticks_per_ns * (1.0 + scenario.settings().calibration_error);
+        let parts = scenario.truths(&request, used);
+        parts.into_iter().next_back().unwrap().kinds
+    };
+    let no: [&str; 0] = [];
+    assert!(kinds("mixture", "ftq-o2", 1e4, &[0]).contains(&"sub-loop-mixture"));
+    assert!(!kinds("mixture", "mulss80", 1e4, &[0]).contains(&"sub-loop-mixture"));
+    assert_eq!(kinds("jump", "mulss80", 1e4, &[0]), no);
+    assert_eq!(kinds("jump:cpu=1", "mulss80", 1e4, &[0]), ["migration"]);
+    assert_eq!(kinds("flips+jump", "mulss80", 1e4, &[0]), ["migration"]);
+    assert_eq!(kinds("core-coupling", "mulss80", 1e4, &[0, 2]), no);
+    assert_eq!(
+        kinds("core-coupling", "mulss80", 1e4, &[2, 3]),
+        ["core-coupling"]
+    );
+    assert_eq!(kinds("truncation", "mulss80", 1e4, &[0]), no);
+    assert_eq!(
+        kinds("truncation", "mulss80", 7777.0, &[0]),
+        ["clock-drift"]
+    );
+    assert_eq!(kinds("drift:ppm=0", "mulss80", 1e4, &[0]), no);
+    assert_eq!(kinds("drift", "mulss80", 1e4, &[0]), ["clock-drift"]);
+}
+
+#[test]
 fn a_scenario_is_reproducible() {
     let first = |cpu| {
         let scenario = Scenario::parse("tasks:seed=7").unwrap();
