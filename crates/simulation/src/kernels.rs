@@ -66,7 +66,7 @@ pub(crate) fn kernel(name: &str, ticks_per_ns: f64, ratio: f64) -> Result<Kernel
         )));
     };
     let ticks = ns * ratio * ticks_per_ns;
-    // Ten units, and at least half a microsecond beyond one: as on a real machine.
+    // Ten units, and at least half a microsecond beyond one: as on a real machine, where a register chain has five.
     let threshold = (ticks * 10.0).max(ticks + 500.0 * ticks_per_ns);
     Ok(Kernel {
         name: (*name).into(),

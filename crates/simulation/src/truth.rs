@@ -111,7 +111,7 @@ pub struct BoundaryCost {
 pub struct Jump {
     /// Ticks since the origin.
     pub at: f64,
-    /// By how much everything periodic comes later from then on, in ticks.
+    /// By how much the edges of periodic changes of pace come later from then on, in ticks.
     pub delay: f64,
     /// CPU before; the same as after it where only the phase jumps.
     pub from: u32,

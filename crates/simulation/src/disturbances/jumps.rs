@@ -1,4 +1,4 @@
-//! Jumps of the phase: everything periodic comes later from then on, as after a change of CPU.
+//! Jumps of the phase: the edges of `flips` come later from then on, as after a change of CPU.
 //!
 //! The jumps and what they delay take their times from clones of one schedule, so they agree.
 

@@ -26,7 +26,7 @@ pub enum Action {
     Slowdown(f64),
     /// The phase of what is periodic jumped, or the thread is on another CPU from now on.
     Jump {
-        /// By how many ticks later everything periodic comes.
+        /// By how many ticks later the edges of periodic changes of pace come.
         delay: f64,
         /// CPU before; the same as after it where only the phase jumps.
         from: u32,
