@@ -206,12 +206,7 @@ impl World {
         self.0.borrow().now >= END
     }
 
-    /// What really happened so far, in ticks since the machine's start.
-    pub fn truth(&self) -> Truth {
-        self.0.borrow().truth.clone()
-    }
-
-    /// As [`World::truth`], and forgets it.
+    /// What really happened so far, in ticks since the machine's start; the machine forgets it.
     pub fn take_truth(&self) -> Truth {
         std::mem::take(&mut self.0.borrow_mut().truth)
     }

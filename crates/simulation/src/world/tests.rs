@@ -92,7 +92,10 @@ fn what_concerns_memory_only_leaves_register_chains_alone() {
     world.change_unit(unit(Feels::Memory));
     world.execute();
     assert_eq!(world.now(), 50);
-    assert_eq!(world.truth().paces.last().unwrap().ticks_per_unit, 30.0);
+    assert_eq!(
+        world.take_truth().paces.last().unwrap().ticks_per_unit,
+        30.0
+    );
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn the_truth_holds_what_happened() {
     let actions = vec![(5.0, Action::Away(20.0)), (40.0, Action::Slowdown(2.0))];
     let mut world = world(3, actions);
     (0..4).for_each(|_| world.execute());
-    let truth = world.truth();
+    let truth = world.take_truth();
     assert_eq!(truth.away_ticks, 20.0);
     assert_eq!(
         (truth.paces[1].at, truth.paces[1].ticks_per_unit),
