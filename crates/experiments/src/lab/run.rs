@@ -1,6 +1,6 @@
 //! A run of the lab: passes over the pairs, and between them loops under interruptions.
 //!
-//! Each pass is a thread of its own at another stack, on which its scratch memory lies, so that what the core remembers of addresses is of others: what
+//! Each pass is a thread of its own at another depth of its stack, on which its scratch memory lies, so that what the core remembers of addresses is of others: what
 //! differs between passes is what would differ between runs.
 
 use super::loops;
@@ -16,9 +16,9 @@ use bandscope_recording::experiments::{Experiments, SCHEMA, Switching};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a thread has by default, and a page for each that ran before.
-const STACK_BYTES: usize = 2 << 20;
-const STACK_STEP_BYTES: usize = 4096;
+/// Depths of stack at which passes run, one after the other; chosen: more than there are passes, and well within a thread's 2 MiB.
+const DEPTHS: usize = 64;
+const PAGE_BYTES: usize = 4096;
 
 /// Measures. After each step `progress` hears the part that is done, from 0, once the machine is known, to 1, and what was measured until then; when `stop`
 /// becomes true, that is returned.
@@ -109,19 +109,34 @@ fn choose(asked: Option<u32>, ticks_per_ns: f64) -> Result<u32, Error> {
 
 /// What `work` returns in a thread of its own on that CPU, the `number`-th of this run.
 ///
-/// A C library keeps the stacks of threads that ended, and gives the next thread the same one if it is large enough. So each is larger than those before.
+/// A thread gets the place of the one before, which has ended. So each begins deeper in its stack than the last.
 fn on<T: Send>(cpu: u32, number: usize, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
-    let stack = std::thread::Builder::new().stack_size(STACK_BYTES + number * STACK_STEP_BYTES);
     std::thread::scope(|scope| {
-        let thread = stack.spawn_scoped(scope, || {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || {
             pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
-            Ok(work())
+            Ok(deeper(number % DEPTHS, work))
         });
         thread
             .map_err(Error::NoThread)?
             .join()
             .unwrap_or(Err(Error::Panicked("an experiment")))
     })
+}
+
+/// What `work` returns so many pages further down the stack, and a little more.
+#[inline(never)]
+fn deeper<T>(pages: usize, work: impl FnOnce() -> T) -> T {
+    match pages.checked_sub(1) {
+        None => work(),
+        Some(pages) => {
+            let page = [0_u8; PAGE_BYTES];
+            std::hint::black_box(&page);
+            let result = deeper(pages, work);
+            // It is there until the end, so that this call is no jump.
+            std::hint::black_box(&page);
+            result
+        }
+    }
 }
 
 /// Runs a loop again and again while a timer interrupts it; `None` if this CPU cannot run it.
@@ -220,10 +235,10 @@ mod tests {
             let address = || std::ptr::from_ref(std::hint::black_box(&Bench::default())).addr();
             on(pin::allowed().unwrap()[0], number, address).unwrap()
         };
-        let mut places: Vec<usize> = (0..24).map(place).collect();
+        let mut places: Vec<usize> = (0..DEPTHS).map(place).collect();
         places.sort_unstable();
         places.dedup();
-        assert_eq!(places.len(), 24);
+        assert_eq!(places.len(), DEPTHS);
     }
 
     #[test]
