@@ -3,16 +3,18 @@
 //! All lengths of work and all kernels take turns in slices, so that they see the same machine. Out comes a
 //! `recording::histogram::FixedWork`, which `studies::histogram` explains; `bandscope histogram` does both.
 
+mod request;
 mod rung;
 mod work;
 
 use crate::Error;
 use bandscope_probe::calibration::Calibration;
-use bandscope_probe::{clock, facts, pin, plan, preparation, quietest};
+use bandscope_probe::{clock, facts, pin, preparation};
 use bandscope_recording::histogram::{FixedWork, Histogram, SCHEMA};
 use bandscope_recording::manifest::{self, ClockOrigin, Missing, State};
 use bandscope_sampler::MachineError;
 use bandscope_sampler::machine::Length;
+pub use request::Request;
 use rung::{LOOK_NS, Rung, Seen};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,25 +29,6 @@ const SLICE_NS: f64 = 50e6;
 const WARM_UP_NS: f64 = 200e6;
 /// How often the calling thread looks, where it has a CPU of its own.
 const NAP: Duration = Duration::from_millis(100);
-/// Lengths of work in microseconds: shorter, two clock reads are a hundredth of it; longer, few are undisturbed.
-const WORKS_US: std::ops::RangeInclusive<f64> = 1.0..=1e6;
-/// Kernels times lengths of work, each of which takes half a megabyte a CPU.
-const MOST_RUNGS: usize = 64;
-/// The longest run, a year.
-const LONGEST_S: f64 = 366.0 * 86_400.0;
-
-/// What to measure.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// CPUs; the quietest if empty.
-    pub cpus: Vec<u32>,
-    /// Loops and work kernels, see [`names`].
-    pub kernels: Vec<String>,
-    /// Lengths of work at their best, in microseconds.
-    pub works_us: Vec<f64>,
-    /// Of the run, or samples of each length and kernel on each CPU.
-    pub length: Length,
-}
 
 /// What a measuring thread does, and where its samples go.
 struct Task<'a> {
@@ -71,14 +54,11 @@ pub fn run(
     let allowed = pin::allowed().map_err(|error| {
         MachineError::Refused(format!("cannot ask which CPUs may be used: {error}"))
     })?;
-    check(
-        request,
-        &pin::reachable().unwrap_or_else(|_| allowed.clone()),
-    )?;
+    request.check(&pin::reachable().unwrap_or_else(|_| allowed.clone()))?;
     let mut calibration = Calibration::default();
     calibration.read();
     let ticks_per_ns = preparation::rough_ticks_per_ns();
-    let cpus = choose(request, &allowed, ticks_per_ns)?;
+    let cpus = request.choose(&allowed, ticks_per_ns)?;
     let mut measured = empty(&cpus);
     let measurement = Measurement {
         seen: cpus.iter().map(|_| Mutex::default()).collect(),
@@ -296,57 +276,6 @@ impl Task<'_> {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Seen)>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn check(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
-    let refuse = |why: String| Err(MachineError::Request(why));
-    for (index, &cpu) in request.cpus.iter().enumerate() {
-        plan::check_cpu(cpu, allowed)?;
-        if request.cpus[..index].contains(&cpu) {
-            return refuse(format!("CPU {cpu} is named twice"));
-        }
-    }
-    for (index, kernel) in request.kernels.iter().enumerate() {
-        Work::named(kernel).map_err(|why| MachineError::Request(why.to_string()))?;
-        if request.kernels[..index].contains(kernel) {
-            return refuse(format!("{kernel} is named twice"));
-        }
-    }
-    for (index, work) in request.works_us.iter().enumerate() {
-        if !WORKS_US.contains(work) {
-            return refuse(format!("--work: found {work} µs, expected 1 µs to 1 s"));
-        }
-        if request.works_us[..index].contains(work) {
-            return refuse(format!("work of {work} us is named twice"));
-        }
-    }
-    let rungs = request.kernels.len() * request.works_us.len();
-    if !(1..=MOST_RUNGS).contains(&rungs) {
-        return refuse(format!(
-            "{} kernels times {} lengths of work: expected 1 to {MOST_RUNGS} in all",
-            request.kernels.len(),
-            request.works_us.len()
-        ));
-    }
-    match request.length {
-        Length::Duration(seconds) if !(1e-3..=LONGEST_S).contains(&seconds) => refuse(format!(
-            "a duration of {seconds} s: expected 1 ms to a year"
-        )),
-        Length::Samples(0) => refuse("0 samples: expected 1 at least".into()),
-        Length::Samples(samples) if samples > 1 << 48 => {
-            refuse(format!("{samples} samples: expected 2^48 at most"))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn choose(request: &Request, allowed: &[u32], ticks_per_ns: f64) -> Result<Vec<u32>, MachineError> {
-    if !request.cpus.is_empty() {
-        return Ok(request.cpus.clone());
-    }
-    let quietest = quietest::quietest(allowed, ticks_per_ns);
-    let refused = || MachineError::Refused("this process may use no CPU".to_owned());
-    Ok(vec![quietest.ok_or_else(refused)?])
 }
 
 /// What is known before anything is measured.
