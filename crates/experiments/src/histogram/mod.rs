@@ -68,6 +68,7 @@ pub fn run(
             .collect(),
         tick_hz: measured.machine.tick_hz,
         ticks_per_ns,
+        origin_unix_ns: bandscope_probe::unix_ns(),
         origin: clock::ticks(),
         length: request.length,
     };
@@ -92,7 +93,7 @@ pub fn run(
         why,
         leaves_undecided: "how long work takes on it".to_owned(),
     }));
-    let clock = clock_of(calibration, measurement.origin)?;
+    let clock = clock_of(calibration, &measurement)?;
     measured.histograms = measurement.histograms(clock.ticks_per_ns);
     measured
         .histograms
@@ -115,6 +116,8 @@ struct Measurement {
     tick_hz: Option<f64>,
     ticks_per_ns: f64,
     origin: u64,
+    /// The wall clock at the origin.
+    origin_unix_ns: i64,
     length: Length,
 }
 
@@ -187,7 +190,10 @@ impl Measurement {
 }
 
 /// The clock as the whole run calibrated it.
-fn clock_of(mut calibration: Calibration, origin: u64) -> Result<manifest::Clock, MachineError> {
+fn clock_of(
+    mut calibration: Calibration,
+    measurement: &Measurement,
+) -> Result<manifest::Clock, MachineError> {
     calibration.read();
     let fit = calibration.fit().ok_or_else(|| {
         MachineError::Refused(
@@ -199,10 +205,10 @@ fn clock_of(mut calibration: Calibration, origin: u64) -> Result<manifest::Clock
         ticks_per_ns: fit.ticks_per_ns,
         error_ppm: Some(fit.error_ppm),
         origin: ClockOrigin::Calibrated,
-        readings: calibration.rows(origin),
+        readings: calibration.rows(measurement.origin),
         invariant: clock::invariant(),
-        origin_ticks: origin,
-        origin_unix_ns: bandscope_probe::unix_ns(),
+        origin_ticks: measurement.origin,
+        origin_unix_ns: measurement.origin_unix_ns,
         read_ticks: clock::read_costs(),
         ..manifest::Clock::default()
     })

@@ -27,7 +27,12 @@ fn every_rung_has_the_samples_that_were_asked_for() {
         panic!("{measured:?}");
     };
     assert!(short.turns < long.turns && short.work_us == Some(5.0));
-    assert!(measured.clock.is_some_and(|clock| clock.ticks_per_ns > 0.0));
+    let clock = measured.clock.unwrap();
+    assert!(clock.ticks_per_ns > 0.0);
+    // Both clocks have passed the same time since the origin.
+    let ticks = clock::ticks() - clock.origin_ticks;
+    let unix_ns = bandscope_probe::unix_ns() - clock.origin_unix_ns;
+    assert!(clock.ns(ticks as f64) < 2.0 * unix_ns as f64);
 }
 
 #[test]
