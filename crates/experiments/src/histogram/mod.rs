@@ -240,7 +240,10 @@ impl Task<'_> {
         for (kernel, work_us) in self.rungs {
             let work = Work::named(kernel)?;
             let work_ticks = work_us * 1e3 * self.ticks_per_ns;
-            rungs.push(Rung::new(work, work_ticks, ticks(LOOK_NS)));
+            rungs.push(Rung::new(work, work_ticks, ticks(LOOK_NS), self.stop));
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(());
         }
         if let Some(first) = rungs.first_mut() {
             first.measure(ticks(WARM_UP_NS), u64::MAX, self.origin, self.stop);

@@ -19,8 +19,10 @@ const MOST_LONGEST: usize = 16;
 const TRIES: u32 = 9;
 /// ...until it takes this share of the work.
 const FIRST_SHARE: f64 = 0.25;
-/// Then it is timed for so long that a core that is shared shows its best pace, if it can.
+/// A look: then it is timed for so long that a core that is shared shows its best pace, if it can.
 pub const LOOK_NS: f64 = 25e6;
+/// Long work, which is never undisturbed, is timed until so many looks are over, however few times that is.
+const MOST_LOOKS: u64 = 10;
 
 /// A length of work.
 pub struct Rung {
@@ -53,9 +55,9 @@ impl Default for Seen {
 }
 
 impl Rung {
-    /// Of so many ticks at its best, which is looked for in `look` ticks.
-    pub fn new(mut work: Work, ticks: f64, look: u64) -> Rung {
-        let turns = turns(&mut work, ticks, look);
+    /// Of so many ticks at its best, which is looked for in `look` ticks, or until `stop`.
+    pub fn new(mut work: Work, ticks: f64, look: u64, stop: &AtomicBool) -> Rung {
+        let turns = turns(&mut work, ticks, look, stop);
         Rung {
             work,
             turns,
@@ -142,7 +144,7 @@ impl Seen {
 }
 
 /// Turns that take so many ticks at their best; at least one.
-fn turns(work: &mut Work, ticks: f64, look: u64) -> u64 {
+fn turns(work: &mut Work, ticks: f64, look: u64, stop: &AtomicBool) -> u64 {
     let mut best = |turns: u64, at_least: u64| {
         let (begun, mut shortest) = (clock::ticks(), u64::MAX);
         for tries in 1u32.. {
@@ -150,7 +152,9 @@ fn turns(work: &mut Work, ticks: f64, look: u64) -> u64 {
             work.run(turns);
             let end = clock::ticks();
             shortest = shortest.min(end.wrapping_sub(start));
-            if tries >= TRIES && end.wrapping_sub(begun) >= at_least {
+            let spent = end.wrapping_sub(begun);
+            let is_often = tries >= TRIES || spent >= look.saturating_mul(MOST_LOOKS);
+            if spent >= at_least && is_often || stop.load(Ordering::Relaxed) {
                 break;
             }
         }
@@ -158,11 +162,14 @@ fn turns(work: &mut Work, ticks: f64, look: u64) -> u64 {
         shortest.max(1) as f64
     };
     let mut turns = 1u64;
-    while turns < 1 << 32 && best(turns, 0) < FIRST_SHARE * ticks {
+    while turns < 1 << 32 && best(turns, 0) < FIRST_SHARE * ticks && !stop.load(Ordering::Relaxed) {
         turns *= 2;
     }
     // Twice, as what the call costs weighs less the second time.
     for _ in 0..2 {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
         let scaled = turns as f64 * ticks / best(turns, look);
         turns = scaled.round().clamp(1.0, 1e12) as u64;
     }
@@ -173,13 +180,18 @@ fn turns(work: &mut Work, ticks: f64, look: u64) -> u64 {
 mod tests {
     use super::*;
     use bandscope_probe::default_kernel;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    const LOOK: u64 = 1 << 20;
 
     #[test]
     fn longer_work_has_more_turns_and_every_sample_is_counted() {
         let stop = AtomicBool::new(false);
         let work = || Work::named(default_kernel()).unwrap();
-        let mut rung = Rung::new(work(), 20_000.0, 0);
-        assert!(Rung::new(work(), 2_000_000.0, 0).turns > rung.turns);
+        let mut rung = Rung::new(work(), 20_000.0, LOOK, &stop);
+        let longer = Rung::new(work(), 2_000_000.0, LOOK, &stop);
+        assert!(longer.turns > rung.turns);
         let mut all = Seen::default();
         for _ in 0..3 {
             rung.measure(u64::MAX, 7, clock::ticks(), &stop);
@@ -199,9 +211,34 @@ mod tests {
 
     #[test]
     fn it_ends_when_it_is_told() {
-        let mut rung = Rung::new(Work::named(default_kernel()).unwrap(), 1000.0, 0);
-        rung.measure(u64::MAX, u64::MAX, 0, &AtomicBool::new(true));
+        let stop = AtomicBool::new(true);
+        let turns = Arc::new(AtomicU64::new(0));
+        let mut rung = Rung::new(counting(&turns, 0), 1e12, u64::MAX, &stop);
+        assert!(turns.load(Ordering::Relaxed) <= 3);
+        rung.measure(u64::MAX, u64::MAX, 0, &stop);
         assert_eq!(rung.seen.samples(), 1);
+    }
+
+    /// Work of turns that take at least so many ticks each, which are counted.
+    fn counting(turns: &Arc<AtomicU64>, each: u64) -> Work {
+        let turns = Arc::clone(turns);
+        Work::Kernel(Box::new(move |number| {
+            for _ in 0..number {
+                turns.fetch_add(1, Ordering::Relaxed);
+                let begun = clock::ticks();
+                while clock::ticks().wrapping_sub(begun) < each {}
+            }
+        }))
+    }
+
+    #[test]
+    fn work_that_is_longer_than_all_looks_is_timed_once_each_time() {
+        let stop = AtomicBool::new(false);
+        let turns = Arc::new(AtomicU64::new(0));
+        // Of 16 turns: 1, 2 and 4, and twice all of them as soon as their number is known.
+        let rung = Rung::new(counting(&turns, 1_000_000), 16e6, 1, &stop);
+        assert!(rung.turns <= 17);
+        assert!(turns.load(Ordering::Relaxed) <= 7 + 4 + 17);
     }
 
     #[test]
