@@ -15,7 +15,7 @@ use bandscope_recording::manifest::{self, ClockOrigin, Missing, State};
 use bandscope_sampler::MachineError;
 use bandscope_sampler::machine::Length;
 pub use request::Request;
-use rung::{LOOK_NS, Rung, Seen};
+use rung::{Amount, LOOK_NS, Rung, Seen};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
@@ -34,7 +34,7 @@ const NAP: Duration = Duration::from_millis(100);
 struct Task<'a> {
     cpu: u32,
     rungs: &'a [(String, f64)],
-    seen: &'a Mutex<Vec<(u64, Seen)>>,
+    seen: &'a Mutex<Vec<(Amount, Seen)>>,
     ticks_per_ns: f64,
     origin: u64,
     length: Length,
@@ -93,6 +93,7 @@ pub fn run(
         why,
         leaves_undecided: "how long work takes on it".to_owned(),
     }));
+    measured.missing.extend(measurement.other_lengths());
     let clock = clock_of(calibration, &measurement)?;
     measured.histograms = measurement.histograms(clock.ticks_per_ns);
     measured
@@ -111,8 +112,8 @@ struct Measurement {
     cpus: Vec<u32>,
     /// Kernels and lengths of work in microseconds.
     rungs: Vec<(String, f64)>,
-    /// By CPU: turns and samples of each rung.
-    seen: Vec<Mutex<Vec<(u64, Seen)>>>,
+    /// By CPU: what each rung is made of, and its samples.
+    seen: Vec<Mutex<Vec<(Amount, Seen)>>>,
     tick_hz: Option<f64>,
     ticks_per_ns: f64,
     origin: u64,
@@ -168,16 +169,16 @@ impl Measurement {
 
     /// What there is by now, at this rate of the clock.
     fn histograms(&self, ticks_per_ns: f64) -> Vec<Histogram> {
-        let of = |(cpu, seen): (&u32, &Mutex<Vec<(u64, Seen)>>)| {
+        let of = |(cpu, seen): (&u32, &Mutex<Vec<(Amount, Seen)>>)| {
             let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             let rungs = self.rungs.iter().zip(seen.iter());
             rungs
-                .map(|((kernel, work_us), (turns, seen))| {
+                .map(|((kernel, work_us), (amount, seen))| {
                     let named = Histogram {
                         cpu: Some(*cpu),
                         kernel: kernel.clone(),
-                        work_us: Some(*work_us),
-                        turns: Some(*turns),
+                        work_us: Some(self.other_us(*work_us, *amount).unwrap_or(*work_us)),
+                        turns: Some(amount.turns),
                         tick_hz: self.tick_hz,
                         ..Histogram::default()
                     };
@@ -186,6 +187,32 @@ impl Measurement {
                 .collect::<Vec<_>>()
         };
         self.cpus.iter().zip(&self.seen).flat_map(of).collect()
+    }
+
+    /// How long the work takes, in microseconds, where that is not what was asked for.
+    fn other_us(&self, asked_us: f64, amount: Amount) -> Option<f64> {
+        let ticks = asked_us * 1e3 * self.ticks_per_ns;
+        (amount.ticks != ticks).then(|| amount.ticks / ticks * asked_us)
+    }
+
+    /// Lengths of work that no whole turns make up, each once.
+    fn other_lengths(&self) -> Vec<Missing> {
+        let missing = |(index, (kernel, asked)): (usize, &(String, f64))| {
+            let mut all = self.cpus.iter().zip(&self.seen);
+            all.find_map(|(cpu, seen)| {
+                let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                let amount = seen.get(index)?.0;
+                let other = self.other_us(*asked, amount)?;
+                Some(Missing {
+                    what: format!("{asked} µs of {kernel}"),
+                    why: format!(
+                        "whole turns come no nearer than {other:.3} µs on CPU {cpu}, which was measured"
+                    ),
+                    leaves_undecided: format!("how long {asked} µs of it take"),
+                })
+            })
+        };
+        self.rungs.iter().enumerate().filter_map(missing).collect()
     }
 }
 
@@ -236,12 +263,7 @@ impl Task<'_> {
         let cpu = self.cpu;
         pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
         let ticks = |ns: f64| (ns * self.ticks_per_ns) as u64;
-        let mut rungs = Vec::with_capacity(self.rungs.len());
-        for (kernel, work_us) in self.rungs {
-            let work = Work::named(kernel)?;
-            let work_ticks = work_us * 1e3 * self.ticks_per_ns;
-            rungs.push(Rung::new(work, work_ticks, ticks(LOOK_NS), self.stop));
-        }
+        let mut rungs = self.chosen(ticks(LOOK_NS))?;
         if self.stop.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -251,7 +273,7 @@ impl Task<'_> {
         }
         *self.lock() = rungs
             .iter()
-            .map(|rung| (rung.turns, Seen::default()))
+            .map(|rung| (rung.amount, Seen::default()))
             .collect();
         let (samples, duration) = match self.length {
             Length::Samples(samples) => (samples, u64::MAX),
@@ -282,7 +304,26 @@ impl Task<'_> {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Seen)>> {
+    /// Every length of work of every kernel, and how many turns it takes.
+    fn chosen(&self, look: u64) -> Result<Vec<Rung>, Error> {
+        let mut rungs: Vec<Rung> = Vec::with_capacity(self.rungs.len());
+        for (index, (kernel, work_us)) in self.rungs.iter().enumerate() {
+            let work = Work::named(kernel)?;
+            let ticks = work_us * 1e3 * self.ticks_per_ns;
+            let mut rung = Rung::new(work, ticks, look, self.stop);
+            // Turns that make up several lengths have one length.
+            let mut before = self.rungs.iter().zip(&rungs).take(index);
+            let same = before
+                .find(|((name, _), it)| name == kernel && it.amount.turns == rung.amount.turns);
+            if let Some((_, same)) = same {
+                rung.amount = same.amount;
+            }
+            rungs.push(rung);
+        }
+        Ok(rungs)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Amount, Seen)>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -23,14 +23,25 @@ const FIRST_SHARE: f64 = 0.25;
 pub const LOOK_NS: f64 = 25e6;
 /// Long work, which is never undisturbed, is timed until so many looks are over, however few times that is.
 const MOST_LOOKS: u64 = 10;
+/// Whole turns make up a length of work to within this share, as exactly as a best pace is known; or else they are a length of their own.
+const SAME: f64 = 0.05;
 
 /// A length of work.
 pub struct Rung {
     work: Work,
-    /// Turns that make it up.
-    pub turns: u64,
+    /// What makes it up.
+    pub amount: Amount,
     /// What was counted since it was last taken.
     seen: Seen,
+}
+
+/// An amount of work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Amount {
+    /// Whole turns.
+    pub turns: u64,
+    /// Ticks that they take at their best: those that were asked for, or where no whole turns come near, their own.
+    pub ticks: f64,
 }
 
 /// Samples.
@@ -57,10 +68,10 @@ impl Default for Seen {
 impl Rung {
     /// Of so many ticks at its best, which is looked for in `look` ticks, or until `stop`.
     pub fn new(mut work: Work, ticks: f64, look: u64, stop: &AtomicBool) -> Rung {
-        let turns = turns(&mut work, ticks, look, stop);
+        let amount = amount(&mut work, ticks, look, stop);
         Rung {
             work,
-            turns,
+            amount,
             seen: Seen::default(),
         }
     }
@@ -70,7 +81,7 @@ impl Rung {
         let begun = clock::ticks();
         for _ in 0..samples.max(1) {
             let start = clock::ticks();
-            self.work.run(self.turns);
+            self.work.run(self.amount.turns);
             let end = clock::ticks();
             // A clock that ran backwards measured nothing.
             let duration = (end.wrapping_sub(start) as i64).max(0) as u64;
@@ -143,8 +154,8 @@ impl Seen {
     }
 }
 
-/// Turns that take so many ticks at their best; at least one.
-fn turns(work: &mut Work, ticks: f64, look: u64, stop: &AtomicBool) -> u64 {
+/// Whole turns that take about so many ticks at their best; at least one.
+fn amount(work: &mut Work, ticks: f64, look: u64, stop: &AtomicBool) -> Amount {
     let mut best = |turns: u64, at_least: u64| {
         let (begun, mut shortest) = (clock::ticks(), u64::MAX);
         for tries in 1u32.. {
@@ -166,14 +177,22 @@ fn turns(work: &mut Work, ticks: f64, look: u64, stop: &AtomicBool) -> u64 {
         turns *= 2;
     }
     // Twice, as what the call costs weighs less the second time.
+    let mut taken = ticks;
     for _ in 0..2 {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let scaled = turns as f64 * ticks / best(turns, look);
         turns = scaled.round().clamp(1.0, 1e12) as u64;
+        taken = turns as f64 / scaled * ticks;
     }
-    turns
+    Amount {
+        turns,
+        ticks: match (taken / ticks - 1.0).abs() <= SAME {
+            true => ticks,
+            false => taken,
+        },
+    }
 }
 
 #[cfg(test)]
@@ -190,8 +209,8 @@ mod tests {
         let stop = AtomicBool::new(false);
         let work = || Work::named(default_kernel()).unwrap();
         let mut rung = Rung::new(work(), 20_000.0, LOOK, &stop);
-        let longer = Rung::new(work(), 2_000_000.0, LOOK, &stop);
-        assert!(longer.turns > rung.turns);
+        let longer = Rung::new(work(), 2_000_000.0, LOOK, &stop).amount;
+        assert!(longer.turns > rung.amount.turns);
         let mut all = Seen::default();
         for _ in 0..3 {
             rung.measure(u64::MAX, 7, clock::ticks(), &stop);
@@ -232,12 +251,22 @@ mod tests {
     }
 
     #[test]
+    fn what_one_turn_exceeds_is_as_long_as_the_turn() {
+        let stop = AtomicBool::new(false);
+        let each = 1_000_000;
+        let turns = Arc::default();
+        let amount = Rung::new(counting(&turns, each), 1000.0, 0, &stop).amount;
+        assert_eq!(amount.turns, 1);
+        assert!(amount.ticks >= each as f64, "{amount:?}");
+    }
+
+    #[test]
     fn work_that_is_longer_than_all_looks_is_timed_once_each_time() {
         let stop = AtomicBool::new(false);
         let turns = Arc::new(AtomicU64::new(0));
         // Of 16 turns: 1, 2 and 4, and twice all of them as soon as their number is known.
-        let rung = Rung::new(counting(&turns, 1_000_000), 16e6, 1, &stop);
-        assert!(rung.turns <= 17);
+        let amount = Rung::new(counting(&turns, 1_000_000), 16e6, 1, &stop).amount;
+        assert!(amount.turns <= 17, "{amount:?}");
         assert!(turns.load(Ordering::Relaxed) <= 7 + 4 + 17);
     }
 

@@ -36,6 +36,31 @@ fn every_rung_has_the_samples_that_were_asked_for() {
 }
 
 #[test]
+fn work_that_no_whole_turns_make_up_is_as_long_as_it_was() {
+    let ticks_per_ns = 2.0;
+    let of = |turns, ticks| (Amount { turns, ticks }, Seen::default());
+    let asked = |us: f64| ("it".to_owned(), us);
+    let measurement = Measurement {
+        cpus: vec![3],
+        rungs: vec![asked(5.0), asked(50.0)],
+        seen: vec![Mutex::new(vec![of(1, 24_000.0), of(4, 100_000.0)])],
+        tick_hz: None,
+        ticks_per_ns,
+        origin: 0,
+        origin_unix_ns: 0,
+        length: Length::Samples(1),
+    };
+    let works = measurement.histograms(ticks_per_ns).into_iter();
+    let works: Vec<_> = works.map(|it| (it.turns, it.work_us)).collect();
+    assert_eq!(works, [(Some(1), Some(12.0)), (Some(4), Some(50.0))]);
+    let [missing] = &measurement.other_lengths()[..] else {
+        panic!("{works:?}");
+    };
+    assert_eq!(missing.what, "5 µs of it");
+    assert!(missing.why.contains("12.000 µs on CPU 3"), "{missing:?}");
+}
+
+#[test]
 fn a_signal_ends_it_and_a_short_run_has_some_of_everything() {
     let stopped = AtomicBool::new(true);
     let measured = run(&request(), &stopped, &mut |_, _| {}).unwrap();
