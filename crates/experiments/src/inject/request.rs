@@ -44,7 +44,10 @@ impl Request {
         {
             return refuse("duration: expected at most a year".to_owned());
         }
-        if !(self.jitter_s >= 0.0 && self.length_s + self.jitter_s <= self.period_s) {
+        // 200 ms and 100 ms are 300 ms, whatever the sum of two binary fractions is.
+        let ns = |seconds: f64| (seconds * 1e9).round();
+        let fits = ns(self.length_s) + ns(self.jitter_s) <= ns(self.period_s);
+        if !(self.jitter_s >= 0.0 && fits) {
             return refuse(format!(
                 "length and jitter: found {} s and {} s, expected together at most the period of {} s, so that no \
                  disturbance runs into the next",
@@ -131,6 +134,13 @@ mod tests {
             ..request()
         };
         all_the_time.check().unwrap();
+        let exactly = Request {
+            period_s: 0.3,
+            length_s: 0.2,
+            jitter_s: 0.1,
+            ..request()
+        };
+        exactly.check().unwrap();
         for wrong in [
             Request {
                 jitter_s: 1e-6,
