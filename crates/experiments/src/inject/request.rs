@@ -3,6 +3,7 @@
 use super::kinds::Kind;
 use super::witness::siblings;
 use bandscope_probe::{pin, plan, preparation, quietest};
+use bandscope_recording::cpu_list;
 use bandscope_sampler::MachineError;
 
 /// The longest period and run, a year: no count of ticks overflows.
@@ -15,6 +16,8 @@ pub struct Request {
     pub kind: Kind,
     /// CPU that it runs on.
     pub cpu: u32,
+    /// CPUs that are measured meanwhile, as far as they are known: nothing is written on them where there are others.
+    pub measured: Vec<u32>,
     /// From one regular start to the next.
     pub period_s: f64,
     /// How long each lasts.
@@ -59,13 +62,27 @@ impl Request {
 
     /// The CPUs that are left for everything else.
     pub(super) fn others(&self) -> Result<Vec<u32>, MachineError> {
-        let mut allowed = allowed()?;
+        let allowed = allowed()?;
         plan::check_cpu(
             self.cpu,
             &pin::reachable().unwrap_or_else(|_| allowed.clone()),
         )?;
-        allowed.retain(|&cpu| cpu != self.cpu);
-        Ok(allowed)
+        Ok(self.left_of(&allowed))
+    }
+
+    /// Those that are neither disturbed nor measured, or the neighbour's own, or else any but the disturbed one.
+    fn left_of(&self, allowed: &[u32]) -> Vec<u32> {
+        let but = |taken: &[u32]| -> Vec<u32> {
+            let left = allowed.iter().filter(|cpu| !taken.contains(cpu));
+            left.copied().collect()
+        };
+        let neighbours = match self.kind.takes_the_cpu() || self.measured.is_empty() {
+            true => Vec::new(),
+            false => but(&self.measured),
+        };
+        let apart = but(&[&[self.cpu], &self.measured[..]].concat());
+        let mut choices = [apart, neighbours, but(&[self.cpu])].into_iter();
+        choices.find(|cpus| !cpus.is_empty()).unwrap_or_default()
     }
 }
 
@@ -75,15 +92,15 @@ fn allowed() -> Result<Vec<u32>, MachineError> {
     })
 }
 
-/// A CPU to disturb and to measure: the quietest, as `record` would choose, but for that of a neighbour.
+/// A CPU to disturb and to measure: the quietest but for those that are `taken`, by a neighbour or by the threads that write.
 ///
 /// # Errors
-/// [`MachineError::Request`] if there is no other CPU than the neighbour's.
-pub fn choose_cpu(neighbour: Option<u32>) -> Result<u32, MachineError> {
+/// [`MachineError::Request`] if there is no other CPU.
+pub fn choose_cpu(taken: &[u32]) -> Result<u32, MachineError> {
     let mut candidates = allowed()?;
-    candidates.retain(|&cpu| Some(cpu) != neighbour);
+    candidates.retain(|cpu| !taken.contains(cpu));
     quietest::quietest(&candidates, preparation::rough_ticks_per_ns())
-        .ok_or_else(|| no_other(neighbour))
+        .ok_or_else(|| no_other(taken))
 }
 
 /// A CPU for a neighbour of `measured`: an SMT sibling, or else any other one.
@@ -98,15 +115,16 @@ pub fn choose_neighbour(measured: u32) -> Result<u32, MachineError> {
     sibling
         .or(others.first())
         .copied()
-        .ok_or_else(|| no_other(Some(measured)))
+        .ok_or_else(|| no_other(&[measured]))
 }
 
-fn no_other(taken: Option<u32>) -> MachineError {
+fn no_other(taken: &[u32]) -> MachineError {
     MachineError::Request(match taken {
-        Some(cpu) => format!(
-            "a neighbour needs another CPU than the measured one, and this process may use CPU {cpu} only"
+        [] => "this process may use no CPU".to_owned(),
+        _ => format!(
+            "found no CPU that this process may use but {}, expected another one",
+            cpu_list::written(taken)
         ),
-        None => "this process may use no CPU".to_owned(),
     })
 }
 
@@ -118,6 +136,7 @@ mod tests {
         Request {
             kind: Kind::Task,
             cpu: 0,
+            measured: Vec::new(),
             period_s: 5e-3,
             length_s: 50e-6,
             jitter_s: 0.0,
@@ -144,7 +163,7 @@ mod tests {
         for wrong in [
             Request {
                 jitter_s: 1e-6,
-                ..all_the_time
+                ..all_the_time.clone()
             },
             Request {
                 jitter_s: -1e-6,
@@ -180,13 +199,45 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_written_where_nothing_is_disturbed_or_measured_if_that_can_be() {
+        let neighbour = Kind::Neighbour(super::super::Neighbour::Spin);
+        let four = &[0, 1, 2, 3][..];
+        for (kind, cpu, measured, allowed, wanted) in [
+            (Kind::Task, 1, &[1][..], four, &[0, 2, 3][..]),
+            (Kind::Task, 1, &[1, 2], four, &[0, 3]),
+            (Kind::Task, 1, &[1, 0], &[0, 1], &[0]),
+            (Kind::Task, 1, &[1], &[1], &[]),
+            (neighbour, 1, &[3], four, &[0, 2]),
+            (neighbour, 1, &[0], &[0, 1], &[1]),
+            (neighbour, 1, &[], &[0, 1], &[0]),
+            (neighbour, 1, &[], &[1], &[]),
+        ] {
+            let request = Request {
+                kind,
+                cpu,
+                measured: measured.to_vec(),
+                ..request()
+            };
+            assert_eq!(request.left_of(allowed), wanted, "{request:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_is_not_chosen() {
+        let allowed = allowed().unwrap();
+        assert_eq!(choose_cpu(&allowed[1..]).unwrap(), allowed[0]);
+        let why = choose_cpu(&allowed).unwrap_err().to_string();
+        assert!(why.contains("expected another one"), "{why}");
+    }
+
+    #[test]
     fn a_neighbour_is_another_cpu_or_refused() {
         let allowed = allowed().unwrap();
         match choose_neighbour(allowed[0]) {
             Ok(cpu) => assert!(cpu != allowed[0] && allowed.contains(&cpu)),
             Err(why) => {
                 assert_eq!(allowed.len(), 1);
-                assert!(why.to_string().contains("needs another CPU"));
+                assert!(why.to_string().contains("expected another one"));
             }
         }
     }

@@ -240,11 +240,12 @@ impl Arguments {
         let cpu = match (then, self.cpu) {
             (Some(then), _) => then.cpu,
             (None, Some(cpu)) => cpu,
-            (None, None) => choose_cpu(None)?,
+            (None, None) => choose_cpu(&[])?,
         };
         Ok(Request {
             kind: self.kind,
             cpu,
+            measured: then.map_or_else(Vec::new, |then| then.measured.clone()),
             period_s: self.period,
             length_s: self.length,
             jitter_s: match self.jitter {

@@ -7,6 +7,7 @@ use crate::interrupt::{DISTURBER, shell_status};
 use crate::output;
 use anyhow::{Context, Result, bail};
 use bandscope_experiments::inject::{Kind, choose_cpu, choose_neighbour, start_bound};
+use bandscope_probe::{pin, rank};
 use bandscope_recording::text::shown;
 use clap::Parser;
 use std::ffi::OsString;
@@ -23,6 +24,8 @@ pub struct Then {
     pub recording: Option<PathBuf>,
     /// CPU of the disturber.
     pub cpu: u32,
+    /// CPUs that it will measure, as far as that is known.
+    pub measured: Vec<u32>,
 }
 
 impl Then {
@@ -44,9 +47,10 @@ impl Then {
                 words,
                 recording: None,
                 cpu,
+                measured: Vec::new(),
             });
         };
-        let cpu = match_cpus(arguments, kind, cpu, &mut words)?;
+        let (cpu, measured) = match_cpus(arguments, kind, cpu, &mut words)?;
         let path = arguments.path();
         if arguments.output().is_none() {
             words.extend(["--output".into(), path.clone().into_os_string()]);
@@ -57,6 +61,7 @@ impl Then {
             words,
             recording: Some(path),
             cpu,
+            measured,
         })
     }
 
@@ -85,35 +90,37 @@ pub fn beside(recording: &Path) -> PathBuf {
     name.into()
 }
 
-/// The CPU of the disturber: the measured one, or for a neighbour another. `words` get `--cpus` if they had none.
+/// The CPU of the disturber: the measured one, or for a neighbour another; and all that are measured. `words` get `--cpus` if they had none.
 fn match_cpus(
     record: &record::Arguments,
     kind: Kind,
     cpu: Option<u32>,
     words: &mut Vec<OsString>,
-) -> Result<u32> {
+) -> Result<(u32, Vec<u32>)> {
     if !record.is_real() {
         bail!(
             "--then record --machine: found a simulated machine, which nothing disturbs; expected this machine"
         );
     }
-    let (cpu, measured) = if kind.takes_the_cpu() {
-        disturbed(&record.cpus()?, cpu)?
-    } else {
-        neighbour(&record.cpus()?, cpu)?
+    let measured = record.cpus()?;
+    let own = record.placement.own_cpus();
+    let (cpu, chosen) = match kind.takes_the_cpu() {
+        true => disturbed(&measured, own, cpu)?,
+        false => neighbour(&measured, own, cpu)?,
     };
-    if let Some(measured) = measured {
-        words.extend(["--cpus".into(), measured.to_string().into()]);
+    match chosen {
+        None => Ok((cpu, measured)),
+        Some(chosen) => {
+            words.extend(["--cpus".into(), chosen.to_string().into()]);
+            Ok((cpu, vec![chosen]))
+        }
     }
-    Ok(cpu)
 }
 
-/// The CPU to disturb, and the one to measure where none was named.
-fn disturbed(measured: &[u32], cpu: Option<u32>) -> Result<(u32, Option<u32>)> {
+/// The CPU to disturb, and the one to measure where none was named; `own` are those that write.
+fn disturbed(measured: &[u32], own: &[u32], cpu: Option<u32>) -> Result<(u32, Option<u32>)> {
     match (measured, cpu) {
-        ([], None) => choose_cpu(None)
-            .map(|cpu| (cpu, Some(cpu)))
-            .map_err(Into::into),
+        ([], None) => choose(own).map(|cpu| (cpu, Some(cpu))),
         ([], Some(cpu)) => Ok((cpu, Some(cpu))),
         ([only], None) => Ok((*only, None)),
         (_, Some(cpu)) if measured.contains(&cpu) => Ok((cpu, None)),
@@ -126,14 +133,14 @@ fn disturbed(measured: &[u32], cpu: Option<u32>) -> Result<(u32, Option<u32>)> {
     }
 }
 
-/// The CPU of a neighbour, and the one to measure where none was named.
-fn neighbour(measured: &[u32], cpu: Option<u32>) -> Result<(u32, Option<u32>)> {
+/// The CPU of a neighbour, and the one to measure where none was named; `own` are those that write.
+fn neighbour(measured: &[u32], own: &[u32], cpu: Option<u32>) -> Result<(u32, Option<u32>)> {
     match (measured, cpu) {
         ([], None) => {
-            let measured = choose_cpu(None)?;
+            let measured = choose(own)?;
             Ok((choose_neighbour(measured)?, Some(measured)))
         }
-        ([], Some(cpu)) => Ok((cpu, Some(choose_cpu(Some(cpu))?))),
+        ([], Some(cpu)) => Ok((cpu, Some(choose(&[&[cpu], own].concat())?))),
         ([only], None) => Ok((choose_neighbour(*only)?, None)),
         (_, None) => bail!(
             "--cpu: expected the CPU of a neighbour, not one that the command measures: {measured:?}"
@@ -145,6 +152,17 @@ fn neighbour(measured: &[u32], cpu: Option<u32>) -> Result<(u32, Option<u32>)> {
         }
         (_, Some(cpu)) => Ok((cpu, None)),
     }
+}
+
+/// A CPU to measure, which nobody named.
+fn choose(taken: &[u32]) -> Result<u32> {
+    let task = rank::of_this_process()?;
+    if task.is_some_and(|task| task.tasks != Some(1)) && pin::allowed()?.len() > 1 {
+        bail!(
+            "--cpu: found none, expected the CPU of this task: several tasks would choose the same one"
+        );
+    }
+    Ok(choose_cpu(taken)?)
 }
 
 /// A command's exit status as this program's own.
@@ -181,6 +199,7 @@ mod tests {
             };
             assert_eq!(words, *expected);
             assert_eq!(then.recording.as_deref(), Some(Path::new("a")));
+            assert!(then.measured.contains(&disturber) == kind.takes_the_cpu());
         }
         for (line, kind, cpu, wanted) in [
             (
