@@ -88,11 +88,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         [] => None,
         words => Some(Then::resolve(words, arguments.kind, arguments.cpu)?),
     };
-    let path = arguments.log_path(then.as_ref());
-    output::free(&path, "--log")?;
+    let path = arguments.log_path(then.as_ref())?;
     let request = arguments.request(then.as_ref())?;
     let interrupt = Interrupt::new()?;
     let mut disturber = Disturber::start(&request)?;
+    if let (None, Some(parent)) = (&arguments.log, path.parent()) {
+        // Tasks of a job share the directories above their recordings, and whoever comes first makes them.
+        std::fs::create_dir_all(parent)
+            .with_context(|| format!("{}: cannot create the log", shown(&path)))?;
+    }
     let log = Writer::create(&path, &header(&disturber, then.as_ref()))?;
     for missing in &disturber.header().missing {
         output::note(format_args!(
@@ -260,12 +264,19 @@ impl Arguments {
         })
     }
 
-    fn log_path(&self, then: Option<&Then>) -> PathBuf {
+    /// Where the log goes, which is free.
+    fn log_path(&self, then: Option<&Then>) -> Result<PathBuf> {
         let recording = then.and_then(|then| then.recording.as_deref());
-        match (&self.log, recording) {
+        let path = match (&self.log, recording) {
             (Some(log), _) => log.clone(),
             (None, Some(recording)) => then::beside(recording),
             (None, None) => values::name_of_the_time("disturbances.jsonl"),
+        };
+        // The recording's place is free, so its directory is there or will be made.
+        let is_beside = self.log.is_none() && recording.is_some();
+        if !is_beside || path.symlink_metadata().is_ok() {
+            output::free(&path, "--log")?;
         }
+        Ok(path)
     }
 }

@@ -51,12 +51,12 @@ impl Then {
             });
         };
         let (cpu, measured) = match_cpus(arguments, kind, cpu, &mut words)?;
-        let path = arguments.path();
+        let shared = arguments.path();
         if arguments.output().is_none() {
-            words.extend(["--output".into(), path.clone().into_os_string()]);
+            words.extend(["--output".into(), shared.clone().into_os_string()]);
         }
-        let path = job::place(path, arguments.output())?;
-        output::free(&path, "--output")?;
+        let path = job::place(shared.clone(), arguments.output())?;
+        job::free(&shared, &path)?;
         Ok(Then {
             words,
             recording: Some(path),

@@ -1,6 +1,8 @@
 //! Disturbances by the program itself: logs that a kill leaves readable, a recording made meanwhile, refusals. One CPU
 //! suffices.
 
+mod beside;
+
 use crate::common::{
     self, assert_ledger_closes, bandscope, refuse, report, run, signal, succeed, wait_for_parts,
 };
