@@ -29,6 +29,7 @@ use bandscope_recording::disturbances::{Disturbance, End, Header, SCHEMA, Settin
 use bandscope_recording::events::escaped;
 use bandscope_recording::manifest::{self, ClockOrigin, Missing, State};
 use bandscope_sampler::MachineError;
+use bandscope_sampler::machine::Priority;
 pub use child::{pass_on, start_bound};
 pub use kinds::{Kind, Neighbour, UnknownKind};
 use plan::Plan;
@@ -238,7 +239,7 @@ fn spawn(
     mut writer: Writer<Entry>,
 ) -> Result<(JoinHandle<Result<(), Error>>, Ready), MachineError> {
     let (sender, ready) = mpsc::channel();
-    let (kind, length_ns) = (request.kind, request.length_s * 1e9);
+    let (kind, priority, length_ns) = (request.kind, request.priority, request.length_s * 1e9);
     let (waiting, tally) = (waiting.clone(), tally.clone());
     // A report books threads to their process: it is to show the disturber, not the program that is measured with. Where it fails the
     // name of the program stands there.
@@ -246,7 +247,7 @@ fn spawn(
     let thread = std::thread::Builder::new()
         .name(kind.thread_name().to_owned())
         .spawn(move || {
-            let (mut action, ready) = match set_up(kind, orders.cpu, length_ns) {
+            let (mut action, ready) = match set_up((kind, priority), orders.cpu, length_ns) {
                 Ok(made) => made,
                 Err(why) => {
                     // Whoever waits is told by the thread's end, too.
@@ -266,10 +267,20 @@ fn spawn(
 }
 
 /// In the disturbing thread: its CPU, its priority, and what its kind needs.
-fn set_up(kind: Kind, cpu: u32, length_ns: f64) -> Result<(Box<dyn action::Action>, Ready), Error> {
+fn set_up(
+    (kind, wanted): (Kind, Priority),
+    cpu: u32,
+    length_ns: f64,
+) -> Result<(Box<dyn action::Action>, Ready), Error> {
     pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
     // A neighbour may keep its CPU busy all the time, where others want to run, too.
-    let scheduling = priority::raise(kind.takes_the_cpu());
+    let mut scheduling = priority::raise(kind.takes_the_cpu());
+    if scheduling.priority > 0 {
+        match priority::set(wanted) {
+            Ok(()) => scheduling.priority = wanted.level.into(),
+            Err(error) => scheduling.why = Some(error.to_string()),
+        }
+    }
     let action = action::action(kind, length_ns).map_err(|error| Error::Prepare { kind, error })?;
     let ready = Ready {
         name: own_name().unwrap_or_else(|| kind.thread_name().to_owned()),
@@ -318,7 +329,7 @@ fn header(
     let mut missing = Vec::new();
     if let Some(why) = ready.scheduling.why {
         missing.push(Missing {
-            what: "real-time priority".to_owned(),
+            what: format!("real-time priority {}", request.priority.level),
             why,
             leaves_undecided:
                 "nothing: disturbances begin when the scheduler lets them, and the log says when"

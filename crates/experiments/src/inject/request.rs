@@ -5,6 +5,7 @@ use super::witness::siblings;
 use bandscope_probe::{pin, plan, preparation, quietest};
 use bandscope_recording::cpu_list;
 use bandscope_sampler::MachineError;
+use bandscope_sampler::machine::Priority;
 
 /// The longest period and run, a year: no count of ticks overflows.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
@@ -18,6 +19,8 @@ pub struct Request {
     pub cpu: u32,
     /// CPUs that are measured meanwhile, as far as they are known: nothing is written on them where there are others.
     pub measured: Vec<u32>,
+    /// Its real-time priority where it takes the CPU: above that of whoever is measured.
+    pub priority: Priority,
     /// From one regular start to the next.
     pub period_s: f64,
     /// How long each lasts.
@@ -137,6 +140,7 @@ mod tests {
             kind: Kind::Task,
             cpu: 0,
             measured: Vec::new(),
+            priority: Priority::LOWEST,
             period_s: 5e-3,
             length_s: 50e-6,
             jitter_s: 0.0,

@@ -15,6 +15,7 @@ use bandscope_experiments::inject::{Disturber, Kind, Request, choose_cpu, pass_o
 use bandscope_recording::disturbances::{End, Header, Writer};
 use bandscope_recording::manifest::State;
 use bandscope_recording::text::shown;
+use bandscope_sampler::machine::Priority;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -250,6 +251,7 @@ impl Arguments {
             kind: self.kind,
             cpu,
             measured: then.map_or_else(Vec::new, |then| then.measured.clone()),
+            priority: then.map_or(Priority::LOWEST, |then| then.priority),
             period_s: self.period,
             length_s: self.length,
             jitter_s: match self.jitter {

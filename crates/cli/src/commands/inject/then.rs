@@ -9,11 +9,15 @@ use anyhow::{Context, Result, bail};
 use bandscope_experiments::inject::{Kind, choose_cpu, choose_neighbour, start_bound};
 use bandscope_probe::{pin, rank};
 use bandscope_recording::text::shown;
+use bandscope_sampler::machine::Priority;
 use clap::Parser;
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+
+/// The highest real-time priority (sched(7)).
+const HIGHEST: u8 = 99;
 
 /// A command and a CPU to disturb that go together.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub struct Then {
     pub cpu: u32,
     /// CPUs that it will measure, as far as that is known.
     pub measured: Vec<u32>,
+    /// Priority of a disturber that is to interrupt it.
+    pub priority: Priority,
 }
 
 impl Then {
@@ -48,7 +54,12 @@ impl Then {
                 recording: None,
                 cpu,
                 measured: Vec::new(),
+                priority: Priority::LOWEST,
             });
+        };
+        let priority = match kind.takes_the_cpu() {
+            true => above(arguments.placement.priority)?,
+            false => Priority::LOWEST,
         };
         let (cpu, measured) = match_cpus(arguments, kind, cpu, &mut words)?;
         let shared = arguments.path();
@@ -62,6 +73,7 @@ impl Then {
             recording: Some(path),
             cpu,
             measured,
+            priority,
         })
     }
 
@@ -88,6 +100,21 @@ pub fn beside(recording: &Path) -> PathBuf {
     let mut name = name.into_os_string();
     name.push(".disturbances.jsonl");
     name.into()
+}
+
+/// The priority of a disturber that is to interrupt a task of this one.
+fn above(measured: Option<Priority>) -> Result<Priority> {
+    match measured {
+        None => Ok(Priority::LOWEST),
+        Some(priority) if priority.level >= HIGHEST => bail!(
+            "--then record --priority: found {priority}, which no disturber of this kind could interrupt; expected at most {}",
+            HIGHEST - 1
+        ),
+        Some(priority) => Ok(Priority {
+            takes_turns: false,
+            level: priority.level + 1,
+        }),
+    }
 }
 
 /// The CPU of the disturber: the measured one, or for a neighbour another; and all that are measured. `words` get `--cpus` if they had none.
@@ -200,6 +227,7 @@ mod tests {
             assert_eq!(words, *expected);
             assert_eq!(then.recording.as_deref(), Some(Path::new("a")));
             assert!(then.measured.contains(&disturber) == kind.takes_the_cpu());
+            assert_eq!(then.priority, Priority::LOWEST);
         }
         for (line, kind, cpu, wanted) in [
             (
@@ -236,6 +264,27 @@ mod tests {
             let error = resolve(line, kind, cpu).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         }
+    }
+
+    #[test]
+    fn who_takes_the_cpu_of_a_real_time_task_has_a_higher_priority() {
+        let neighbour = "neighbour:spin".parse().unwrap();
+        for (priority, kind, level) in [
+            ("fifo:5", Kind::Task, 6),
+            ("rr:98", Kind::Faults, 99),
+            ("fifo:99", neighbour, 1),
+        ] {
+            let line = format!("record --output a --cpus 4 --priority {priority}");
+            let wanted = Priority {
+                takes_turns: false,
+                level,
+            };
+            let cpu = (kind == neighbour).then_some(5);
+            assert_eq!(resolve(&line, kind, cpu).unwrap().priority, wanted);
+        }
+        let line = "record --cpus 4 --priority rr:99";
+        let error = resolve(line, Kind::Task, None).unwrap_err().to_string();
+        assert!(error.contains("found rr:99") && error.contains("at most 98"));
     }
 
     #[test]
