@@ -12,7 +12,7 @@ use bandscope_recording::text::shown;
 use bandscope_sampler::machine::Priority;
 use clap::Parser;
 use std::ffi::OsString;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
@@ -77,16 +77,15 @@ impl Then {
         })
     }
 
-    /// Starts it. It has a process group of its own, so that a signal from the terminal reaches it once: through this program.
-    /// It ends when this program does.
+    /// Starts it, in this program's process group: only there may it use the terminal. A signal from the terminal so reaches it
+    /// by itself and through this program, at about the same time, which it takes for one. It ends when this program does.
     pub fn start(&self) -> Result<Child> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
         let mut command = Command::new(&program);
         command
             .args(&self.words)
             .env(DISTURBER, std::process::id().to_string())
-            .stdin(Stdio::null())
-            .process_group(0);
+            .stdin(Stdio::null());
         start_bound(&mut command).with_context(|| format!("{}: cannot start", shown(&program)))
     }
 }

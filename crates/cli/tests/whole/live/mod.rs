@@ -3,7 +3,7 @@
 //! The terminal is tmux, which is asked for its screen until what is waited for is there. What is measured is the simulated machine, so
 //! that what must be shown is known.
 
-mod terminal;
+pub mod terminal;
 
 use crate::common::{
     self, assert_ledger_closes, bandscope, finished_parts, report, run, succeed, that_end,
