@@ -8,7 +8,9 @@ pub fn trace_host(cpu: &str) -> Remedy {
         kind: RemedyKind::TraceHost,
         purpose: Purpose::FindOut,
         what: format!("what runs in place of vCPU {cpu} (on the host, N is its CPU)"),
-        command: Some("perf sched record -C N sleep 10 && perf sched timehist".to_owned()),
+        command: Some(
+            "sudo perf sched record -C N sleep 10 && sudo perf sched timehist".to_owned(),
+        ),
         needs: vec![Need::Root, Need::Host],
         undo: None,
     }
