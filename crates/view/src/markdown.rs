@@ -34,11 +34,13 @@ pub fn safe(text: &str) -> String {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
-            // An address would be linked, a name notified.
-            '@' => safe.push_str("&#64;"),
+            // An address would be linked.
             ':' => safe.push_str("&#58;"),
+            // `@name` would notify somebody, `#1` link an issue: GitHub looks for both where escapes are gone, and a comment parts them.
+            '@' => safe.push_str("@<!-- -->"),
+            '#' => safe.push_str("\\#<!-- -->"),
             '.' if is_after_www(&safe) => safe.push_str("&#46;"),
-            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '#' | '!' | '|' | '~' => {
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '!' | '|' | '~' => {
                 safe.push('\\');
                 safe.push(c);
             }
@@ -252,8 +254,9 @@ mod tests {
     fn names_are_no_markup() {
         assert_eq!(
             safe("a|b`c`<script>[x](http://y) @me\n"),
-            "a\\|b\\`c\\`&lt;script&gt;\\[x\\]\\(http&#58;//y\\) &#64;me\\\\n"
+            "a\\|b\\`c\\`&lt;script&gt;\\[x\\]\\(http&#58;//y\\) @<!-- -->me\\\\n"
         );
+        assert_eq!(safe("# a#1"), "\\#<!-- --> a\\#<!-- -->1");
         assert_eq!(safe("www.x.org WWW.y w.z"), "www&#46;x.org WWW&#46;y w.z");
     }
 }
