@@ -8,7 +8,7 @@ use crate::conditions::{Unit, is_line, same};
 use bandscope_recording::Manifest;
 use bandscope_recording::baseline::{Baseline, BaselineCpu, BaselineFigure, SCHEMA};
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::{EventsState, Machine};
+use bandscope_recording::manifest::{EventsState, Machine, Settings};
 use bandscope_report::Report;
 use bandscope_statistics::order::median_between;
 
@@ -132,9 +132,13 @@ fn uneven(cpu: &BaselineCpu, (lost, median): (&[f64], f64), is_named: bool) -> O
     ))
 }
 
-/// In what a machine differs from that of a baseline, so that figures may differ too: a sentence each.
+/// In what a machine, or how it was measured, differs from that of a baseline, so that figures may differ too: a sentence each.
 pub fn differences(baseline: &Baseline, now: &Manifest) -> Vec<String> {
-    let of = |machine: &Machine| {
+    let or_none = |text: String| match text.is_empty() {
+        true => Some("none".to_owned()),
+        false => Some(text),
+    };
+    let of = |machine: &Machine, settings: &Settings| {
         [
             ("CPU model", machine.cpu_model.clone()),
             ("microcode", machine.microcode.clone()),
@@ -143,12 +147,18 @@ pub fn differences(baseline: &Baseline, now: &Manifest) -> Vec<String> {
             ("list of online CPUs", machine.online_cpus.clone()),
             ("list of isolated CPUs", machine.isolated_cpus.clone()),
             ("frequency driver", machine.frequency_driver.clone()),
+            ("real-time priority", or_none(settings.priority.clone())),
+            (
+                "joined control group",
+                or_none(settings.control_groups.join(", ")),
+            ),
         ]
     };
     // A simulated machine says what it is in its settings.
     let is_real = !now.settings.machine.starts_with("simulated:");
     let shown = |value: Option<String>| value.unwrap_or_else(|| "not known".into());
-    let pairs = of(&baseline.machine).into_iter().zip(of(&now.machine));
+    let past = of(&baseline.machine, &baseline.settings);
+    let pairs = past.into_iter().zip(of(&now.machine, &now.settings));
     let mut notes: Vec<String> = pairs
         .filter(|(past, now)| is_real && past.1 != now.1)
         .map(|((what, past), (_, now))| {
@@ -204,5 +214,20 @@ mod tests {
         // One bad run is no busy CPU.
         assert!(of(&[0.01, 0.01, 0.01, 0.5])[0].starts_with("CPU 1 was disturbed in 1 of 4 runs"));
         assert!(of(&[0.2; 4])[0].starts_with("CPU 1 lost 20.0 % when"));
+    }
+
+    #[test]
+    fn another_priority_and_another_control_group_are_told() {
+        let mut now = Manifest::default();
+        assert_eq!(differences(&Baseline::default(), &now), [""; 0]);
+        now.settings.priority = "fifo:1".into();
+        now.settings.control_groups = vec!["/sys/fs/cgroup/a".into()];
+        assert_eq!(
+            differences(&Baseline::default(), &now),
+            [
+                "The real-time priority differs from the baseline: fifo:1, then none.",
+                "The joined control group differs from the baseline: /sys/fs/cgroup/a, then none.",
+            ]
+        );
     }
 }
