@@ -4,7 +4,7 @@ use super::tasks::cpus_named;
 use super::{ActsOn, Change, Check, Item, Judged, Place, lasting};
 use crate::doctor::subject::Subject;
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::setup::paths;
+use bandscope_recording::manifest::setup::{MAX_ENTRIES, TaskSetup, paths};
 use bandscope_report::Cause;
 use bandscope_report::remedies;
 
@@ -184,8 +184,13 @@ fn khugepaged(subject: &Subject<'_>) -> Judged {
     if enabled == NO_HUGE_PAGES {
         return Judged::Quiet(found);
     }
-    let mut tasks = subject.setup.tasks.iter();
-    if !subject.setup.tasks.is_empty() && !tasks.any(|task| task.name == HUGE_PAGE_THREAD) {
+    let tasks = &subject.setup.tasks;
+    // The list is of all measured CPUs, and ends early where there are too many tasks.
+    let is_whole = (1..MAX_ENTRIES).contains(&tasks.len());
+    let is_here = |task: &TaskSetup| {
+        task.name == HUGE_PAGE_THREAD && subject.any_in(&cpu_list::parse(&task.cpus))
+    };
+    if is_whole && !tasks.iter().any(is_here) {
         return Judged::Quiet(format!("{found}; its thread may not run here"));
     }
     let wanted = "its thread on other CPUs";

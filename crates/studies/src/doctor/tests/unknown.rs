@@ -184,3 +184,24 @@ fn a_count_that_cannot_be_seen_is_not_nothing() {
         assert!(entry.why.as_deref().unwrap().contains(why), "{entry:?}");
     }
 }
+
+#[test]
+fn a_thread_is_absent_only_from_a_list_of_all() {
+    let state = |cpus: &str, tasks: usize| {
+        let mut manifest = untuned();
+        let all = &mut manifest.machine.setup.tasks;
+        all.retain(|task| task.name != "khugepaged");
+        all.resize(tasks, TaskSetup::default());
+        all.push(TaskSetup {
+            name: "khugepaged".to_owned(),
+            cpus: cpus.to_owned(),
+            ..TaskSetup::default()
+        });
+        let doctor = examine(&report(manifest, &everything()), &[1]).unwrap();
+        of(&doctor, Item::Khugepaged).state
+    };
+    assert_eq!(state("0-1", 2), State::Costs);
+    // It may run beside another measured CPU, and not here.
+    assert_eq!(state("0,2", 2), State::Quiet);
+    assert_eq!(state("0,2", MAX_ENTRIES), State::Costs);
+}
