@@ -45,6 +45,16 @@ impl Subject<'_> {
         }
     }
 
+    /// Those that are online: a mask of the kernel also has CPUs that could come. All of them where none is, or nobody knows.
+    pub(super) fn online(&self, cpus: Vec<u32>) -> Vec<u32> {
+        let online = self.machine.online_cpus.as_deref();
+        let online = cpu_list::parse(online.unwrap_or_default());
+        let known: Vec<u32> = (cpus.iter().copied())
+            .filter(|cpu| online.contains(cpu))
+            .collect();
+        if known.is_empty() { cpus } else { known }
+    }
+
     /// A list of CPUs of the kernel's command line; `None` where not all of it can be read.
     pub(super) fn booted(&self, list: &str) -> Option<Vec<u32>> {
         let read = |last| cpu_list::parse_boot(list, last);

@@ -146,6 +146,7 @@ fn default_affinity(subject: &Subject<'_>) -> Judged {
     let Some(cpus) = cpu_list::parse_mask(mask) else {
         return Judged::Unknown(format!("{path}: found {mask}, expected a mask"));
     };
+    let cpus = subject.online(cpus);
     let found = format!("new interrupts may go to {}", cpu_list::named(&cpus));
     if !subject.any_in(&cpus) {
         return Judged::Quiet(found);

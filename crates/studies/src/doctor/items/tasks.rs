@@ -173,6 +173,7 @@ fn workqueues(subject: &Subject<'_>) -> Judged {
             paths::WORKQUEUES
         ));
     };
+    let cpus = subject.online(cpus);
     let found = format!("unbound workers may use {}", cpu_list::named(&cpus));
     if !subject.any_in(&cpus) {
         return Judged::Quiet(found);

@@ -72,7 +72,7 @@ fn a_machine_of_one_cpu_is_told_so_and_given_no_command() {
             .machine
             .setup
             .settings
-            .insert(path.to_owned(), "2".to_owned());
+            .insert(path.to_owned(), "f".to_owned());
     }
     let doctor = examine(&report(manifest, &everything()), &[]).unwrap();
     for item in [
@@ -90,5 +90,31 @@ fn a_machine_of_one_cpu_is_told_so_and_given_no_command() {
             entry.wanted.as_deref().unwrap().contains("none is left"),
             "{entry:?}"
         );
+    }
+}
+
+#[test]
+fn cpus_that_could_come_are_no_other_cpus() {
+    let mut manifest = untuned();
+    let settings = &mut manifest.machine.setup.settings;
+    for path in [paths::WORKQUEUES, paths::DEFAULT_AFFINITY] {
+        settings.insert(path.to_owned(), "ff".to_owned());
+    }
+    let doctor = examine(&report(manifest, &everything()), &[]).unwrap();
+    for (item, found, line) in [
+        (
+            Item::Workqueues,
+            "unbound workers may use CPUs 0-3",
+            "w /sys/devices/virtual/workqueue/cpumask - - - - d",
+        ),
+        (
+            Item::IrqAffinity,
+            "new interrupts may go to CPUs 0-3",
+            "irqaffinity=0,2-3",
+        ),
+    ] {
+        let entry = of(&doctor, item);
+        assert_eq!(entry.found.as_deref(), Some(found));
+        assert_eq!(entry.lasting.as_ref().unwrap().line, line);
     }
 }
