@@ -114,8 +114,14 @@ pub fn skew_ticks() -> Remedy {
     }
 }
 
-/// Stops the tick of CPUs on which one task runs. `None` where it is stopped already, and of a kernel that cannot.
+/// CPUs whose tick can stop: the kernel keeps that of CPU 0, on which it boots, whatever `nohz_full` says.
+pub fn can_lose_tick(cpus: &[u32]) -> Vec<u32> {
+    cpus.iter().copied().filter(|cpu| *cpu != 0).collect()
+}
+
+/// Stops the tick of CPUs on which one task runs. `None` where it is stopped already, where it cannot stop, and of a kernel that cannot.
 pub fn stop_tick(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
+    let cpus = &can_lose_tick(cpus);
     let full = machine.nohz_full_cpus.as_deref().unwrap_or_default();
     // One parameter for all: those that have it keep it.
     let list = cpu_list::with(full, cpus);
@@ -230,13 +236,23 @@ mod tests {
         machine.nohz_full_cpus = Some("1".to_owned());
         assert_eq!(stop_tick(&[1], &machine), None);
         // Others keep what they have, and one CPU has to keep its tick.
-        assert_eq!(stop_tick(&[0], &machine), None);
+        machine.online_cpus = Some("1-2".to_owned());
+        assert_eq!(stop_tick(&[2], &machine), None);
         machine.online_cpus = Some("0-7".to_owned());
         for (full, list) in [("4-7", "`nohz_full=3-7`"), ("(null)", "`nohz_full=3`")] {
             machine.nohz_full_cpus = Some(full.to_owned());
             let remedy = stop_tick(&[3], &machine).unwrap();
             assert!(remedy.what.contains(list), "{}", remedy.what);
         }
+    }
+
+    #[test]
+    fn the_cpu_of_the_boot_keeps_its_tick() {
+        let machine = machine("0-7");
+        assert_eq!(stop_tick(&[0], &machine), None);
+        let remedy = stop_tick(&[0, 3], &machine).unwrap();
+        let expected = "`nohz_full=3` to stop the tick while one task runs on CPU 3";
+        assert!(remedy.what.ends_with(expected), "{}", remedy.what);
     }
 
     #[test]

@@ -12,7 +12,8 @@ mod tasks;
 
 use crate::closed::words;
 pub use interrupts::{
-    is_of_device, move_interrupts, place_interrupts, skew_ticks, stop_tick, trace_function_calls,
+    can_lose_tick, is_of_device, move_interrupts, place_interrupts, skew_ticks, stop_tick,
+    trace_function_calls,
 };
 pub use limits::{lift_realtime_limit, raise_quota};
 pub use platform::{compare_frequencies, count_firmware, free_sibling, own_neighbour, trace_host};

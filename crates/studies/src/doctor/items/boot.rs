@@ -13,6 +13,9 @@ const LEAST_HZ: f64 = 100.0;
 /// What a mitigation in force begins with, in /sys/devices/system/cpu/vulnerabilities.
 const IN_FORCE: &str = "Mitigation";
 
+/// What no setting changes (timers/no_hz.rst of Linux).
+const BOOT_KEEPS: &str = "the kernel keeps the tick of CPU 0, on which it boots";
+
 /// Kinds of softirqs that the tick raises, and that runs RCU callbacks.
 const OF_TICK: [&str; 2] = ["TIMER", "SCHED"];
 const RCU: &str = "RCU";
@@ -92,10 +95,18 @@ fn nohz_full(subject: &Subject<'_>) -> Judged {
     if subject.others().is_none() {
         return Change::judged(found, subject.elsewhere("the tick"), None, None);
     }
-    let wanted = format!("{} without a tick while one task runs", subject.named());
-    let now = remedies::stop_tick(subject.cpus, machine);
-    let line = format!("nohz_full={}", union(&full, subject.cpus));
-    Change::judged(found, wanted, now, at_boot(line))
+    let missing: Vec<u32> = (subject.cpus.iter().copied())
+        .filter(|cpu| !full.contains(cpu))
+        .collect();
+    let quiet = remedies::can_lose_tick(&missing);
+    let wanted = match (cpu_list::named(&quiet), quiet == missing) {
+        (named, true) => format!("{named} without a tick while one task runs"),
+        (_, false) if quiet.is_empty() => format!("a CPU other than 0; {BOOT_KEEPS}"),
+        (named, false) => format!("{named} without a tick while one task runs; {BOOT_KEEPS}"),
+    };
+    let now = remedies::stop_tick(&quiet, machine);
+    let line = (!quiet.is_empty()).then(|| format!("nohz_full={}", union(&full, &quiet)));
+    Change::judged(found, wanted, now, line.and_then(at_boot))
 }
 
 fn tick_rate(subject: &Subject<'_>) -> Judged {

@@ -94,6 +94,38 @@ fn a_machine_of_one_cpu_is_told_so_and_given_no_command() {
 }
 
 #[test]
+fn the_tick_of_the_cpu_that_boots_stays() {
+    let entry = |cpus: &[u32], full: &str| {
+        let mut manifest = untuned();
+        manifest.machine.online_cpus = Some("0-7".to_owned());
+        manifest.machine.nohz_full_cpus = Some(full.to_owned());
+        let mut report = report(manifest, &everything());
+        let of_cpu = |cpu: &u32| Series {
+            cpu: Some(*cpu),
+            ..report.series[0].clone()
+        };
+        report.series = cpus.iter().map(of_cpu).collect();
+        of(&examine(&report, &[]).unwrap(), Item::NohzFull).clone()
+    };
+    let line = |entry: &Entry| entry.lasting.clone().map(|lasting| lasting.line);
+    for (cpus, full) in [(&[0][..], ""), (&[0, 1], "1-2")] {
+        let entry = entry(cpus, full);
+        assert!(entry.now.is_none() && line(&entry).is_none(), "{entry:?}");
+        let expected = "the kernel keeps the tick of CPU 0, on which it boots";
+        assert!(
+            entry.wanted.as_deref().unwrap().ends_with(expected),
+            "{entry:?}"
+        );
+    }
+    let both = entry(&[0, 1], "2");
+    assert_eq!(line(&both).as_deref(), Some("nohz_full=1-2"));
+    assert!(
+        both.now
+            .is_some_and(|now| now.what.contains("`nohz_full=1-2`"))
+    );
+}
+
+#[test]
 fn cpus_that_could_come_are_no_other_cpus() {
     let mut manifest = untuned();
     let settings = &mut manifest.machine.setup.settings;
