@@ -2,16 +2,16 @@
 //!
 //! Linux, Documentation/power/powercap/powercap.rst and Documentation/admin-guide/pm/cpufreq.rst.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 /// Where sysfs is.
 pub const SYSFS: &str = "/sys";
 
-/// Energy used so far, in microjoules, by domain (`package-0`, `dram`), and at which value each counter starts anew.
+/// Energy used so far, in microjoules, by domain (`package-0`, `dram`) and zone, and at which value each counter starts anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Energy(BTreeMap<String, (u64, u64)>);
+pub struct Energy(BTreeMap<(String, String), (u64, u64)>);
 
 impl Energy {
     /// Reads all domains below `sysfs`; none where nothing can be read.
@@ -33,8 +33,17 @@ impl Energy {
             let range = number("max_energy_range_uj").unwrap_or(u64::MAX);
             // Zones of one name, such as `core` of two packages, are added up where they are read.
             let zone = zone.file_name().to_string_lossy().into_owned();
-            domains.insert(format!("{}@{zone}", name.trim()), (used, range));
+            domains.insert((name.trim().to_owned(), zone), (used, range));
         }
+        // Some processors tell the same by registers in memory once more (`intel-rapl-mmio`).
+        let by_registers: BTreeSet<String> = domains
+            .keys()
+            .filter(|(_, zone)| zone.starts_with("intel-rapl:"))
+            .map(|(name, _)| name.clone())
+            .collect();
+        domains.retain(|(name, zone), _| {
+            !(zone.starts_with("intel-rapl-mmio") && by_registers.contains(name))
+        });
         Energy(domains)
     }
 
@@ -50,8 +59,7 @@ impl Energy {
                 true => after - before,
                 false => (range - before.min(range)).saturating_add(*after),
             };
-            let name = zone.split('@').next().unwrap_or(zone);
-            *joules.entry(format!("energy:{name}")).or_insert(0.0) += used as f64 / 1e6;
+            *joules.entry(format!("energy:{}", zone.0)).or_insert(0.0) += used as f64 / 1e6;
         }
         joules
     }
@@ -98,6 +106,21 @@ mod tests {
             assert!((used[name] - joules).abs() < 1e-6, "{used:?}");
         }
         assert!(before.used(&Energy::default()).is_empty());
+    }
+
+    #[test]
+    fn what_two_interfaces_tell_of_one_package_counts_once() {
+        let sysfs = tempfile::tempdir().unwrap();
+        let sysfs = sysfs.path();
+        let read = |used| {
+            zone(sysfs, "intel-rapl:0", "package-0", used);
+            zone(sysfs, "intel-rapl-mmio:0", "package-0", used);
+            zone(sysfs, "intel-rapl-mmio:0:0", "dram", used);
+            Energy::read(sysfs)
+        };
+        let used = read("1000000").used(&read("3000000"));
+        assert_eq!(used["energy:package-0"], 2.0);
+        assert_eq!(used["energy:dram"], 2.0);
     }
 
     #[test]
