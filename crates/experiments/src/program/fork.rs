@@ -207,11 +207,25 @@ impl Fork {
 /// Whether a thread is in a sequence that it has to begin anew once anything interrupts it: the kernel would see to that, and its registers, put back
 /// as they were, would undo it (`rseq_cs` of rseq(2)).
 fn is_in_a_sequence(thread: Tracee, memory: &Memory) -> bool {
+    /// Offsets in struct rseq and struct rseq_cs (linux/rseq.h).
     const CURRENT: u64 = 8;
-    let current = thread
-        .restartable()
-        .and_then(|address| memory.read(address + CURRENT, 8));
-    current.is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0))
+    const BEGIN: u64 = 8;
+    const LENGTH: u64 = 16;
+    let number = |address: u64| {
+        memory
+            .read(address, 8)?
+            .try_into()
+            .ok()
+            .map(u64::from_le_bytes)
+    };
+    let is_within = || {
+        // A sequence that ended stays there until the kernel or the next one takes its place.
+        let current = number(thread.restartable()? + CURRENT)?;
+        let begin = number(current.checked_add(BEGIN)?)?;
+        let length = number(current.checked_add(LENGTH)?)?;
+        Some(thread.registers().ok()?.rip.wrapping_sub(begin) < length)
+    };
+    is_within().unwrap_or(false)
 }
 
 /// The address of a `syscall` instruction: the kernel's own, in the vDSO that every process has.
