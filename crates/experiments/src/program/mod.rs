@@ -51,7 +51,7 @@ pub fn measure(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Program, Error> {
-    let levels = Levels::of(levels)?;
+    let levels = Levels::of(levels, &command[0])?;
     let refused = |error| Error::Command {
         name: command[0].to_string_lossy().into_owned(),
         error,

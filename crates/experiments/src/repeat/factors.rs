@@ -7,6 +7,7 @@
 use super::settings::{self, LongNames, Settings};
 use bandscope_probe::{facts, pin, store_bypass};
 use bandscope_recording::runs::{Factor, INHERITED};
+use std::ffi::OsStr;
 use std::io;
 
 /// Bytes that are added.
@@ -40,6 +41,9 @@ enum NotVaried {
     /// sched_getaffinity(2) fails.
     #[error("cannot ask which CPUs may be used: {0}")]
     AllowedCpus(io::Error),
+    /// Then its arguments stay as they are.
+    #[error("the command is a script, and the kernel names it to its interpreter")]
+    Script,
     /// A second one is needed.
     #[error("this process may use only one CPU")]
     OneCpu,
@@ -70,14 +74,17 @@ pub struct Known {
     pub description: &'static str,
     /// Whether it moves the stack, and so is varied with the layout fixed.
     moves_stack: bool,
-    /// Its levels, or why it cannot be varied here.
-    levels: fn() -> Result<Vec<String>, NotVaried>,
+    /// Its levels for a command, or why it cannot be varied here.
+    levels: fn(&OsStr) -> Result<Vec<String>, NotVaried>,
     /// Sets one of these.
     set: fn(&str, &mut Settings, &Option<LongNames>) -> io::Result<()>,
 }
 
 /// The factor that needs names for directories.
 pub const DIRECTORY: &str = "directory";
+/// Both put the command on a CPU.
+pub const CPU: &str = "cpu";
+pub const NEIGHBOUR: &str = "neighbour";
 
 /// All of them, as they are screened and named.
 pub const FACTORS: &[Known] = &[
@@ -85,7 +92,7 @@ pub const FACTORS: &[Known] = &[
         name: "layout",
         description: "addresses of stack, heap, libraries and program: random, or the same each time (personality ADDR_NO_RANDOMIZE)",
         moves_stack: false,
-        levels: layouts,
+        levels: |_| layouts(),
         set: |level, settings, _| {
             settings.random_layout = Some(is_second(level, LAYOUTS)?);
             Ok(())
@@ -95,21 +102,24 @@ pub const FACTORS: &[Known] = &[
         name: "environment",
         description: "bytes of a variable that is added to the environment",
         moves_stack: true,
-        levels: || Ok(owned(SIZES)),
+        levels: |_| Ok(owned(SIZES)),
         set: |level, settings, _| number(level).map(|bytes| settings.environment = Some(bytes)),
     },
     Known {
         name: "arguments",
-        description: "bytes that the arguments are larger: the name under which the command is called, by ./",
+        description: "bytes that the arguments are larger: the path under which the command is called, by ./",
         moves_stack: true,
-        levels: || Ok(owned(SIZES)),
-        set: |level, settings, _| number(level).map(|bytes| settings.argument = bytes),
+        levels: |command| match settings::is_script(command) {
+            true => Err(NotVaried::Script),
+            false => Ok(owned(SIZES)),
+        },
+        set: |level, settings, _| number(level).map(|bytes| settings.argument = Some(bytes)),
     },
     Known {
         name: DIRECTORY,
         description: "bytes that the name of the working directory is longer, in PWD",
         moves_stack: true,
-        levels: || Ok(owned(&["0", "64", "256", "1024"])),
+        levels: |_| Ok(owned(&["0", "64", "256", "1024"])),
         set: |level, settings, names| {
             let bytes = number(level)?;
             if bytes > 0 {
@@ -122,17 +132,17 @@ pub const FACTORS: &[Known] = &[
         },
     },
     Known {
-        name: "cpu",
+        name: CPU,
         description: "the CPU that the command is kept on",
         moves_stack: false,
-        levels: cpus,
+        levels: |_| cpus(),
         set: |level, settings, _| number(level).map(|cpu| settings.cpu = Some(cpu as u32)),
     },
     Known {
-        name: "neighbour",
+        name: NEIGHBOUR,
         description: "whether another CPU, of the same core where there is one, computes meanwhile; the command is kept on one CPU",
         moves_stack: false,
-        levels: || neighbours().map(|_| owned(&NEIGHBOURS)),
+        levels: |_| neighbours().map(|_| owned(&NEIGHBOURS)),
         set: |level, settings, _| {
             let (own, other) = neighbours().map_err(io::Error::other)?;
             settings.cpu = Some(own);
@@ -144,7 +154,7 @@ pub const FACTORS: &[Known] = &[
         name: "store-bypass",
         description: "whether loads may run ahead of stores whose addresses are not known yet (prctl PR_SPEC_STORE_BYPASS)",
         moves_stack: false,
-        levels: || match store_bypass::settable() {
+        levels: |_| match store_bypass::settable() {
             Ok(()) => Ok(owned(&[INHERITED, "off"])),
             Err(why) => Err(NotVaried::StoreBypass(why.to_string())),
         },
@@ -157,7 +167,7 @@ pub const FACTORS: &[Known] = &[
         name: "huge-pages",
         description: "whether memory comes in huge pages by itself (prctl PR_SET_THP_DISABLE)",
         moves_stack: false,
-        levels: huge_pages,
+        levels: |_| huge_pages(),
         set: |_, settings, _| {
             settings.no_huge_pages = true;
             Ok(())
@@ -167,7 +177,7 @@ pub const FACTORS: &[Known] = &[
         name: "priority",
         description: "the nice value, 10 higher",
         moves_stack: false,
-        levels: || Ok(owned(&[INHERITED, "nice"])),
+        levels: |_| Ok(owned(&[INHERITED, "nice"])),
         set: |_, settings, _| {
             settings.nice = NICER;
             Ok(())
@@ -175,11 +185,11 @@ pub const FACTORS: &[Known] = &[
     },
 ];
 
-/// Those of these names, or all; each as it can be varied here.
+/// Those of these names, or all; each as it can be varied here for a command.
 ///
 /// # Errors
 /// If there is no factor of a name.
-pub fn chosen(names: &[String]) -> Result<Vec<Factor>, UnknownFactor> {
+pub fn chosen(names: &[String], command: &OsStr) -> Result<Vec<Factor>, UnknownFactor> {
     let all = names.iter().any(|name| name == "all");
     if let Some(name) = names
         .iter()
@@ -190,7 +200,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<Factor>, UnknownFactor> {
     let wanted = FACTORS
         .iter()
         .filter(|factor| all || names.iter().any(|name| name == factor.name));
-    Ok(wanted.map(Known::here).collect())
+    Ok(wanted.map(|factor| factor.here(command)).collect())
 }
 
 /// The settings of some levels.
@@ -216,8 +226,8 @@ fn known(name: &str) -> Option<&'static Known> {
 }
 
 impl Known {
-    fn here(&self) -> Factor {
-        let levels = (self.levels)();
+    fn here(&self, command: &OsStr) -> Factor {
+        let levels = (self.levels)(command);
         let fixed = || layouts().is_ok_and(|levels| levels.iter().any(|level| level == LAYOUTS[0]));
         let with = match self.moves_stack && fixed() {
             true => [("layout".to_owned(), LAYOUTS[0].to_owned())].into(),
@@ -311,7 +321,7 @@ mod tests {
     #[test]
     fn every_factor_has_levels_or_says_why_not_and_each_can_be_set() {
         let names = LongNames::new().ok();
-        for factor in chosen(&["all".to_owned()]).unwrap() {
+        for factor in chosen(&["all".to_owned()], "sh".as_ref()).unwrap() {
             match &factor.missing {
                 Some(why) => {
                     println!("SKIPPED: factor {}: {why}", factor.name);
@@ -333,12 +343,26 @@ mod tests {
 
     #[test]
     fn a_name_that_is_none_is_refused_with_those_that_are() {
-        let error = chosen(&["astrology".to_owned()]).unwrap_err().to_string();
+        let chosen = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            super::chosen(&names, "sh".as_ref())
+        };
+        let error = chosen(&["astrology"]).unwrap_err().to_string();
         assert!(
             error.contains("\"astrology\"") && error.contains("huge-pages"),
             "{error}"
         );
-        assert_eq!(chosen(&["priority".to_owned()]).unwrap().len(), 1);
+        assert_eq!(chosen(&["priority"]).unwrap().len(), 1);
         assert_eq!(chosen(&[]).unwrap(), []);
+    }
+
+    #[test]
+    fn the_name_of_a_script_is_not_varied() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("script");
+        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+        let of = |command: &OsStr| chosen(&["arguments".to_owned()], command).unwrap();
+        assert!(of(script.as_os_str())[0].missing.is_some());
+        assert_eq!(of("sh".as_ref())[0].missing, None);
     }
 }

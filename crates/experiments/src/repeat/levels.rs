@@ -1,9 +1,10 @@
 //! Levels of factors that one command is started at: `lab --set`, as a run of `repeat` has them.
 
-use super::factors::{DIRECTORY, UnknownFactor, chosen, settings};
+use super::factors::{CPU, DIRECTORY, NEIGHBOUR, UnknownFactor, chosen, settings};
 use super::settings::{LongNames, Settings};
 use bandscope_recording::runs::Factor;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io;
 
 /// Why a command cannot be started at a level.
@@ -15,6 +16,11 @@ pub enum NotSet {
     /// A factor has one level.
     #[error("found factor {0} twice, expected it once")]
     Twice(String),
+    /// One of them would not be what was asked for.
+    #[error(
+        "found factors cpu and neighbour, expected one of them: neighbour chooses the command's CPU itself"
+    )]
+    CpuAndNeighbour,
     /// `why` says it.
     #[error("factor {factor} cannot be set here: {why}")]
     Missing {
@@ -45,18 +51,22 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Factors and their levels: looks whether they can be set here.
+    /// Factors and their levels: looks whether they can be set here for a command.
     ///
     /// # Errors
     /// If one cannot.
-    pub fn of(set: &[(String, String)]) -> Result<Levels, NotSet> {
+    pub fn of(set: &[(String, String)], command: &OsStr) -> Result<Levels, NotSet> {
+        let is_set = |name| set.iter().any(|(set, _)| set == name);
+        if is_set(CPU) && is_set(NEIGHBOUR) {
+            return Err(NotSet::CpuAndNeighbour);
+        }
         let mut levels = BTreeMap::new();
         for (name, level) in set {
             if levels.insert(name, level).is_some() {
                 return Err(NotSet::Twice(name.clone()));
             }
             // `all` is a word of --vary.
-            let factors = chosen(std::slice::from_ref(name))?;
+            let factors = chosen(std::slice::from_ref(name), command)?;
             let Ok([factor]) = <[Factor; 1]>::try_from(factors) else {
                 return Err(UnknownFactor(name.clone()).into());
             };

@@ -89,7 +89,7 @@ impl Session {
     /// # Errors
     /// If a factor is not known, or cycles are wanted and cannot be counted: in one line.
     pub fn new(request: Request) -> Result<Session, Error> {
-        let mut factors = factors::chosen(&request.vary)?;
+        let mut factors = factors::chosen(&request.vary, &request.command[0])?;
         let machine = bandscope_probe::facts::gather(&[]);
         let bare_metal = machine.hypervisor.as_deref() == Some("none");
         let (counting, why) = Counting::find(machine.microarchitecture.as_deref(), bare_metal);
@@ -146,6 +146,7 @@ impl Session {
             Some(directory) => Output::kept(directory, self.made),
             None => Output::default(),
         };
+        let own_memory = resident_kib();
         let ended = execute(command, output, self.request.timeout, stop)?;
         let mut counts: BTreeMap<String, f64> = open.read().collect();
         counts.extend(before.grown(&Around::read()));
@@ -156,7 +157,7 @@ impl Session {
             Some(("frequency:MHz".to_owned(), mhz))
         }));
         drop(neighbour);
-        counts.extend(booked(&ended.usage));
+        counts.extend(booked(&ended.usage, own_memory));
         let run = Run {
             levels: levels.clone(),
             at_s: at.as_secs_f64(),
@@ -194,16 +195,30 @@ fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }
 
-fn booked(usage: &libc::rusage) -> impl Iterator<Item = (String, f64)> {
+/// A command begins as a copy of this process, whose memory the kernel books to it too: of one that used no more it does not know how much.
+fn booked(
+    usage: &libc::rusage,
+    own_kib: Option<libc::c_long>,
+) -> impl Iterator<Item = (String, f64)> {
+    let memory = own_kib.is_some_and(|own| usage.ru_maxrss > own);
     [
         ("faults:minor", usage.ru_minflt),
         ("faults:major", usage.ru_majflt),
         ("switches:voluntary", usage.ru_nvcsw),
         ("switches:involuntary", usage.ru_nivcsw),
-        ("memory:KiB", usage.ru_maxrss),
     ]
     .into_iter()
+    .chain(memory.then_some(("memory:KiB", usage.ru_maxrss)))
     .map(|(name, number)| (name.to_owned(), number as f64))
+}
+
+/// What this process has in memory (`VmRSS` of proc_pid_status(5)).
+fn resident_kib() -> Option<libc::c_long> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Runs a shell command that reads `input` to its end: its own, or the one that it gets after `stop` is set.
@@ -266,6 +281,18 @@ mod tests {
             run.wall_s > 0.0 && run.counts["faults:minor"] > 0.0,
             "{run:?}"
         );
+    }
+
+    #[test]
+    fn memory_is_the_command_s_own() {
+        let own = vec![1_u8; 64 << 20];
+        let mut session = session(&["true"], &[]);
+        let (run, _) = session
+            .run(&BTreeMap::new(), &AtomicBool::new(false))
+            .unwrap();
+        let memory = run.counts.get("memory:KiB");
+        assert!(memory.is_none(), "{memory:?}");
+        drop(std::hint::black_box(own));
     }
 
     #[test]

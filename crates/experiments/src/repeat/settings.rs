@@ -5,10 +5,12 @@
 
 use crate::bound::end_with;
 use bandscope_probe::store_bypass;
+use rustix::fs::{Access, access};
 use rustix::process::Signal;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -32,8 +34,8 @@ pub struct Settings {
     /// Bytes of a variable that is added to the environment; `None` adds none. Between two sizes the stack moves by their difference alone, as both have
     /// the variable's name and pointer.
     pub environment: Option<usize>,
-    /// Bytes that the name under which the command is called is longer.
-    pub argument: usize,
+    /// Bytes that the path under which the command is called is longer; `None` leaves the name as it was typed.
+    pub argument: Option<usize>,
     /// The working directory by another, longer name.
     pub directory: Option<PathBuf>,
     /// Where it may run.
@@ -53,8 +55,8 @@ impl Settings {
     pub fn prepare(&self, words: &[OsString]) -> Command {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        if self.argument > 0 {
-            command.arg0(longer(&words[0], self.argument));
+        if let Some(more) = self.argument {
+            command.arg0(longer(&path_of(&words[0]), more));
         }
         if let Some(bytes) = self.environment {
             command.env(PADDING, "x".repeat(bytes));
@@ -98,6 +100,28 @@ impl Settings {
         unsafe { command.pre_exec(child) };
         command
     }
+}
+
+/// The path of a command: a name without `/` is looked for in PATH, as execvp(3) does. With `./` before it, it would name another file.
+fn path_of(command: &OsStr) -> OsString {
+    if command.as_bytes().contains(&b'/') {
+        return command.to_owned();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .map(|directory| directory.join(command))
+        .find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok());
+    found.map_or_else(|| command.to_owned(), PathBuf::into_os_string)
+}
+
+/// Whether a command is a script, which the kernel gives to an interpreter under a name of its own (execve(2), "Interpreter scripts").
+pub fn is_script(command: &OsStr) -> bool {
+    let path = PathBuf::from(path_of(command));
+    let mut begin = [0; 2];
+    // Opening a pipe waits for a writer.
+    let read = path.is_file()
+        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut begin).is_ok());
+    read && begin == *b"#!"
 }
 
 /// A name of the same file that is longer by about so many bytes: `./` does not change where a path leads.
@@ -189,9 +213,18 @@ impl LongNames {
     /// If the working directory is not known, or none can be made where temporary files go.
     pub fn new() -> io::Result<LongNames> {
         let here = std::env::current_dir()?;
-        let root = std::env::temp_dir().join(format!("bandscope-{}", std::process::id()));
-        std::fs::create_dir(&root)?;
-        Ok(LongNames { root, here })
+        let process = std::process::id();
+        let names =
+            |number: u32| std::env::temp_dir().join(format!("bandscope-{process}-{number}"));
+        // A session that was killed left one, and process numbers come again.
+        let mut number = 0;
+        loop {
+            let root = names(number);
+            match std::fs::create_dir(&root) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                made => return made.map(|()| LongNames { root, here }),
+            }
+        }
     }
 
     /// A name of the working directory that is longer than its own by about `more` bytes: a link in nested directories.
@@ -243,6 +276,22 @@ mod tests {
     fn names_get_longer_and_stay_the_same() {
         assert_eq!(longer(OsStr::new("/bin/ls"), 4), "/././bin/ls");
         assert_eq!(longer(OsStr::new("ls"), 6), "./././ls");
+    }
+
+    #[test]
+    fn a_longer_name_leads_to_the_same_file() {
+        let called = |argument| {
+            let settings = Settings {
+                argument,
+                ..Settings::default()
+            };
+            PathBuf::from(output(&settings, &["sh", "-c", "echo $0"]).trim_end())
+        };
+        let [typed, path, long] = [None, Some(0), Some(16)].map(called);
+        assert_eq!(typed, PathBuf::from("sh"));
+        assert!(path.is_absolute(), "{path:?}");
+        assert_eq!(long.as_os_str().len(), path.as_os_str().len() + 16);
+        assert_eq!(long.canonicalize().unwrap(), path.canonicalize().unwrap());
     }
 
     #[test]
@@ -303,6 +352,12 @@ mod tests {
         let (root, here) = (names.root.clone(), names.here.clone());
         drop(names);
         assert!(!root.exists() && here.exists());
+    }
+
+    #[test]
+    fn sessions_have_directories_of_their_own() {
+        let [one, other] = [(); 2].map(|()| LongNames::new().unwrap());
+        assert_ne!(one.root, other.root);
     }
 
     #[test]
