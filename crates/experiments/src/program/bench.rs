@@ -88,8 +88,7 @@ impl Bench {
         for _ in 0..TRIES {
             self.fork.tracee.go_on_without_kernel()?;
             followed.rest(length)?;
-            self.fork.tracee.interrupt()?;
-            match self.fork.tracee.wait()? {
+            match self.stop()? {
                 Stop::Asked | Stop::Born | Stop::Replaced => {}
                 Stop::Signal(libc::SIGTRAP) => return Err(Failure::CallsKernel),
                 Stop::Signal(libc::SIGSEGV | libc::SIGBUS) => return Err(Failure::NoMemory),
@@ -106,6 +105,18 @@ impl Bench {
             return Err(Failure::Elsewhere);
         }
         Ok(ran as f64 / turns)
+    }
+
+    /// Stops it, unless a signal or a system call did so. Who is asked to stop after that stops once more as soon as it goes on.
+    fn stop(&self) -> io::Result<Stop> {
+        let tracee = self.fork.tracee;
+        match tracee.news() {
+            Some(stop) => Ok(stop),
+            None => {
+                tracee.interrupt()?;
+                tracee.wait()
+            }
+        }
     }
 
     fn prepare(&self, blueprint: &Blueprint, code: &Encoded, extended: &[u8]) -> io::Result<()> {
@@ -139,7 +150,7 @@ impl Bench {
         let now = registers::of(&stopped, counter).unwrap_or(0);
         Ok(match blueprint.counter {
             Counter::Spare(_) => now as f64,
-            Counter::Stride(_, stride) => {
+            Counter::Stride(of_loop, stride) => {
                 let total = self
                     .fork
                     .memory
@@ -147,10 +158,11 @@ impl Bench {
                     .and_then(|bytes| bytes.try_into().ok())
                     .map_or(0, i64::from_le_bytes);
                 let begin = registers::of(&blueprint.registers, counter).unwrap_or(0);
-                let last = if code.stub.contains(&stopped.rip) {
-                    0
-                } else {
-                    now.wrapping_sub(begin) as i64
+                let grown = now.wrapping_sub(begin) as i64;
+                let last = match of_loop.is_gpr32() {
+                    _ if code.stub.contains(&stopped.rip) => 0,
+                    true => i64::from(grown as i32),
+                    false => grown,
                 };
                 total.wrapping_add(last) as f64 / stride as f64
             }

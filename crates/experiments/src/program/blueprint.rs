@@ -12,6 +12,8 @@ use std::ops::Range;
 
 /// More memory than this, in parts of 8 bytes, is not set again when the loop ends.
 const CELLS: usize = 64;
+/// A register of 32 bits that grows by more each turn may come round in the few milliseconds of a trial.
+const MAX_STRIDE_OF_32_BITS: i64 = 64;
 
 /// The loop as it stands in the copy; `Err` says why it cannot be written again.
 pub fn of(
@@ -31,13 +33,14 @@ pub fn of(
         return Err("it is too long");
     }
     let targets = targets(found, steps, code);
+    let near = near(found)?;
     let mut parts = Vec::new();
-    for range in near(found)? {
+    for range in near.iter().cloned() {
         let mut instructions = code
             .between(range.start, range.end)
             .ok_or("there is something else between its instructions")?;
         for instruction in &mut instructions {
-            direct(instruction, &targets)?;
+            direct(instruction, &targets, &near)?;
         }
         parts.push(Part {
             instructions,
@@ -53,7 +56,7 @@ pub fn of(
         head: found.head,
         counter,
         registers: bench.registers,
-        drifts: found.is_left() && cells.len() > CELLS,
+        drifts: cells.len() > CELLS,
         // All or nothing: a part of them would be a state that never was.
         cells: if cells.len() > CELLS {
             Vec::new()
@@ -114,9 +117,11 @@ fn targets(found: &Loop, steps: &[Step], code: &mut Code<'_>) -> BTreeMap<u64, B
 }
 
 /// A jump or call to the one place where it was seen to lead, as an instruction that leads nowhere else: the place is written elsewhere too.
+/// One that leads to functions that are called where they are, as those of a procedure linkage table do, stays as it is.
 fn direct(
     instruction: &mut Instruction,
     targets: &BTreeMap<u64, BTreeSet<u64>>,
+    near: &[Range<u64>],
 ) -> Result<(), &'static str> {
     let code = match instruction.flow_control() {
         FlowControl::IndirectCall => Op::Call_rel32_64,
@@ -127,6 +132,10 @@ fn direct(
     let Some(seen) = targets.get(&instruction.ip()) else {
         return Ok(());
     };
+    let is_near = |target: &u64| near.iter().any(|part| part.contains(target));
+    if !seen.iter().any(is_near) {
+        return Ok(());
+    }
     let (Some(&target), 1) = (seen.first(), seen.len()) else {
         return Err("it jumps to addresses that it computes");
     };
@@ -139,9 +148,17 @@ fn direct(
 
 /// A register that grows by the same each turn, by itself and constants alone.
 fn stride(found: &Loop, steps: &[Step], code: &mut Code<'_>) -> Option<Counter> {
-    let mut depends = BTreeSet::new();
+    let (mut depends, mut of_32_bits) = (BTreeSet::new(), BTreeSet::new());
     for &at in &found.body {
         let Some(decoded) = code.at(at) else { continue };
+        for operand in decoded.written_operands() {
+            match operand.size() {
+                4 => of_32_bits.insert(operand.full_register()),
+                // It comes round within a few turns.
+                1 | 2 => depends.insert(operand.full_register()),
+                _ => false,
+            };
+        }
         for register in decoded.outputs() {
             if decoded.loads() || decoded.inputs().iter().any(|input| *input != register) {
                 depends.insert(register);
@@ -150,7 +167,11 @@ fn stride(found: &Loop, steps: &[Step], code: &mut Code<'_>) -> Option<Counter> 
     }
     let growth = |register: Register, from: usize, to: usize| {
         let value = |n: usize| registers::of(&steps[n].0, register).unwrap_or(0);
-        value(to).wrapping_sub(value(from)) as i64
+        let growth = value(to).wrapping_sub(value(from)) as i64;
+        match of_32_bits.contains(&register) {
+            true => i64::from(growth as i32),
+            false => growth,
+        }
     };
     let follow = found
         .turns
@@ -168,7 +189,12 @@ fn stride(found: &Loop, steps: &[Step], code: &mut Code<'_>) -> Option<Counter> 
                 && turns
                     .iter()
                     .all(|(from, to)| growth(register, *from, *to) == stride);
-            is_steady.then_some(Counter::Stride(register, stride))
+            let counter = match of_32_bits.contains(&register) {
+                true if stride.abs() > MAX_STRIDE_OF_32_BITS => return None,
+                true => register.full_register32(),
+                false => register,
+            };
+            is_steady.then_some(Counter::Stride(counter, stride))
         })
 }
 

@@ -107,6 +107,15 @@ impl Decoded {
             .collect()
     }
 
+    /// Operands that it writes: of 32 bits those that it names so, though the whole register changes.
+    pub fn written_operands(&self) -> impl Iterator<Item = Register> {
+        let operands = 0..self.instruction.op_count();
+        operands
+            .filter(|&n| self.instruction.op_kind(n) == OpKind::Register)
+            .filter(|&n| writes(self.info.op_access(n)))
+            .map(|n| self.instruction.op_register(n))
+    }
+
     /// All registers that it has to do with.
     pub fn registers(&self) -> impl Iterator<Item = Register> {
         self.info

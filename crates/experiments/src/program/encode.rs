@@ -17,17 +17,17 @@ const AFTER_COUNT: u64 = STUB - 16;
 /// How the turns are counted, without a change to the loop if that can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
-    /// This register grows by so much each turn, by itself.
+    /// This register grows by so much each turn, by itself. It is one of 32 bits, such as `edi`, where the loop counts in as many.
     Stride(Register, i64),
     /// The loop leaves this register alone, so one instruction at its head may count in it.
     Spare(Register),
 }
 
 impl Counter {
-    /// The register.
+    /// The whole register.
     pub fn register(self) -> Register {
         match self {
-            Counter::Stride(register, _) | Counter::Spare(register) => register,
+            Counter::Stride(register, _) | Counter::Spare(register) => register.full_register(),
         }
     }
 }
@@ -50,6 +50,13 @@ pub struct Part {
     pub instructions: Vec<Instruction>,
     /// Their addresses.
     pub range: Range<u64>,
+}
+
+impl Part {
+    /// What stands for the instruction behind the last.
+    fn end(&self) -> u64 {
+        self.range.end | STUB
+    }
 }
 
 /// A loop, and how it goes on after its end: again from the same registers and memory.
@@ -203,18 +210,19 @@ impl Blueprint {
             if let Some(edit) = edits.get(&original.ip()) {
                 apply(&mut instruction, *edit);
             }
-            instructions.push(self.kept_inside(instruction, is_own)?);
+            instructions.push(self.kept_inside(instruction, part, is_own)?);
         }
         let mut end = Instruction::with_branch(Code::Jmp_rel32_64, STUB)?;
-        end.set_ip(part.range.end | STUB);
+        end.set_ip(part.end());
         instructions.push(end);
         Ok(instructions)
     }
 
-    /// Whatever leaves the loop begins it again.
+    /// Whatever leaves the loop begins it again. Short branches go by the end of their part, which is near: they stay as long as they are.
     fn kept_inside(
         &self,
         mut instruction: Instruction,
+        part: &Part,
         is_own: bool,
     ) -> Result<Instruction, IcedError> {
         let is_inside = |address| self.parts.iter().any(|part| part.range.contains(&address));
@@ -223,11 +231,12 @@ impl Blueprint {
                 if instruction.op0_kind() == OpKind::NearBranch64
                     && !is_inside(instruction.near_branch64()) =>
             {
-                instruction.set_near_branch64(STUB);
+                let is_near = instruction.is_jcc_near() || instruction.is_jmp_near();
+                instruction.set_near_branch64(if is_near { STUB } else { part.end() });
             }
             FlowControl::Return if is_own => {
                 let ip = instruction.ip();
-                instruction = Instruction::with_branch(Code::Jmp_rel32_64, STUB)?;
+                instruction = Instruction::with_branch(Code::Jmp_rel32_64, part.end())?;
                 instruction.set_ip(ip);
             }
             _ => {}
@@ -239,12 +248,20 @@ impl Blueprint {
     fn stub(&self) -> Result<Vec<Instruction>, IcedError> {
         let here = |address| MemoryOperand::with_base_displ(Register::RIP, address as i64);
         let mut stub = Vec::new();
-        if let Counter::Stride(register, _) = self.counter {
+        if let Counter::Stride(counter, _) = self.counter {
+            let register = self.counter.register();
             stub.push(Instruction::with2(
                 Code::Sub_r64_rm64,
                 register,
                 here(self.saved(register)),
             )?);
+            if counter.is_gpr32() {
+                stub.push(Instruction::with2(
+                    Code::Movsxd_r64_rm32,
+                    register,
+                    counter,
+                )?);
+            }
             stub.push(Instruction::with2(
                 Code::Add_rm64_r64,
                 here(self.total()),
@@ -368,3 +385,6 @@ fn without_store(instruction: &Instruction) -> Option<Instruction> {
     };
     sibling.ok()
 }
+
+#[cfg(test)]
+mod tests;
