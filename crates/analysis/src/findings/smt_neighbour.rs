@@ -32,10 +32,12 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 };
 
 fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
-    let siblings = first_series(finding, analysed)
-        .cpu
-        .and_then(|cpu| siblings(cpu, &analysed.manifest.machine));
-    Some(siblings.map_or_else(remedies::own_neighbour, remedies::free_sibling))
+    let cpu = first_series(finding, analysed).cpu;
+    let Some(siblings) = cpu.and_then(|cpu| siblings(cpu, &analysed.manifest.machine)) else {
+        return Some(remedies::own_neighbour());
+    };
+    // It takes the other CPUs of the core away.
+    (remedies::kept_without_smt(siblings) == cpu).then(|| remedies::free_sibling(siblings))
 }
 
 /// Whether its core has no other thread. A guest may share its core with another one and not know.

@@ -5,6 +5,7 @@ use crate::evidence::{number, of_kind};
 use crate::support::{Loop, Random, analysis, none, series};
 use bandscope_recording::Series;
 use bandscope_recording::manifest::{Kernel, Machine, StoreBypassSet};
+use bandscope_report::remedies::RemedyKind;
 use bandscope_report::{Certainty, Finding, Kind, Report};
 
 const TICKS_PER_US: f64 = 2300.0;
@@ -119,6 +120,21 @@ fn company_on_the_core_slows_what_fills_it_and_leaves_a_chain() {
         // Its paces are not the core's own states.
         assert!(of_kind(&report, Kind::BistablePace).is_empty());
     }
+}
+
+#[test]
+fn smt_is_not_switched_off_where_that_takes_the_cpu_away() {
+    let has_remedy = |siblings: &str| {
+        let machine = Machine {
+            smt_siblings: [(1, siblings.to_owned())].into(),
+            ..Machine::default()
+        };
+        let report = two_kernels(1.01, 1.4, machine);
+        let mut remedies = report.remedies.iter();
+        remedies.any(|remedy| remedy.kind == RemedyKind::FreeSibling)
+    };
+    assert!(has_remedy("1,5"));
+    assert!(!has_remedy("0-1"));
 }
 
 #[test]

@@ -16,7 +16,9 @@ pub use interrupts::{
     trace_function_calls,
 };
 pub use limits::{lift_realtime_limit, raise_quota};
-pub use platform::{compare_frequencies, count_firmware, free_sibling, own_neighbour, trace_host};
+pub use platform::{
+    compare_frequencies, count_firmware, free_sibling, kept_without_smt, own_neighbour, trace_host,
+};
 pub use rerun::{
     again, longer, other_kernels, other_rates, own_interrupts, start_later, switching, trace_events,
 };

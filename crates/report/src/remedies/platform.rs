@@ -1,6 +1,7 @@
 //! What lies beneath or beside a CPU: the host, firmware, the other hardware threads of its core.
 
 use super::{Need, Purpose, Remedy, RemedyKind};
+use bandscope_recording::cpu_list;
 
 /// Shows what the host ran in place of a virtual CPU.
 pub fn trace_host(cpu: &str) -> Remedy {
@@ -52,7 +53,12 @@ pub fn own_neighbour() -> Remedy {
     }
 }
 
-/// Keeps everything off the other hardware threads of a core, the CPUs of `siblings`.
+/// The CPU of a core that stays when SMT is switched off: the kernel keeps the first one (`cpuhp_smt_disable` in kernel/cpu.c of Linux).
+pub fn kept_without_smt(siblings: &str) -> Option<u32> {
+    cpu_list::parse(siblings).into_iter().min()
+}
+
+/// Keeps everything off the other hardware threads of a core, the CPUs of `siblings`. For [the CPU that stays](kept_without_smt) alone.
 pub fn free_sibling(siblings: &str) -> Remedy {
     let set = |state: &str| format!("echo {state} | sudo tee /sys/devices/system/cpu/smt/control");
     Remedy {
@@ -77,6 +83,7 @@ mod tests {
             .as_deref()
             .map(|command| command.replace(" off ", " on "));
         assert_eq!(on, remedy.undo);
+        assert_eq!(kept_without_smt("0,128"), Some(0));
         assert_eq!(trace_host("1").needs, [Need::Root, Need::Host]);
     }
 }

@@ -65,15 +65,35 @@ fn smt(subject: &Subject<'_>) -> Judged {
         });
     };
     let list = cpu_list::written(&siblings);
+    let (found, wanted) = (
+        format!("CPUs {list} share a core"),
+        "a core that no other CPU shares",
+    );
+    let (taken, kept) = without_smt(subject);
+    if !taken.is_empty() {
+        let (taken, kept) = (cpu_list::named(&taken), cpu_list::named(&kept));
+        let wanted = format!("{wanted}; measure {kept}, as switching SMT off takes {taken} away");
+        return Change::judged(found, wanted, None, None);
+    }
     let can_switch = subject.setup.is(paths::SMT, "on") == Some(true);
     let now = can_switch.then(|| remedies::free_sibling(&list));
-    let wanted = "a core that no other CPU shares";
-    Change::judged(
-        format!("CPUs {list} share a core"),
-        wanted,
-        now,
-        at_boot("nosmt".to_owned()),
-    )
+    Change::judged(found, wanted, now, at_boot("nosmt".to_owned()))
+}
+
+/// The judged CPUs that are gone once SMT is off, and those that stay of their cores.
+fn without_smt(subject: &Subject<'_>) -> (Vec<u32>, Vec<u32>) {
+    let kept = |cpu: &u32| {
+        let siblings = subject.machine.smt_siblings.get(cpu)?;
+        remedies::kept_without_smt(siblings).filter(|kept| kept != cpu)
+    };
+    let pairs = subject
+        .cpus
+        .iter()
+        .filter_map(|cpu| Some((*cpu, kept(cpu)?)));
+    let (taken, mut kept): (Vec<u32>, Vec<u32>) = pairs.unzip();
+    kept.sort_unstable();
+    kept.dedup();
+    (taken, kept)
 }
 
 fn hypervisor(subject: &Subject<'_>) -> Judged {

@@ -94,6 +94,29 @@ fn a_machine_of_one_cpu_is_told_so_and_given_no_command() {
 }
 
 #[test]
+fn what_takes_a_judged_cpu_away_is_not_advised() {
+    let entry = |siblings: &str| {
+        let mut manifest = untuned();
+        manifest.machine.smt_siblings = [(1, siblings.to_owned())].into();
+        of(
+            &examine(&report(manifest, &everything()), &[]).unwrap(),
+            Item::Smt,
+        )
+        .clone()
+    };
+    let stays = entry("1,3");
+    let line = stays.lasting.map(|lasting| lasting.line);
+    assert!(stays.now.is_some() && line.as_deref() == Some("nosmt"));
+    let goes = entry("0-1");
+    assert!(goes.now.is_none() && goes.lasting.is_none(), "{goes:?}");
+    let expected = "; measure CPU 0, as switching SMT off takes CPU 1 away";
+    assert!(
+        goes.wanted.as_deref().unwrap().ends_with(expected),
+        "{goes:?}"
+    );
+}
+
+#[test]
 fn the_tick_of_the_cpu_that_boots_stays() {
     let entry = |cpus: &[u32], full: &str| {
         let mut manifest = untuned();
