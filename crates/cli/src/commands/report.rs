@@ -14,7 +14,7 @@ use bandscope_recording::text::{shell_word, shown};
 use bandscope_recording::{Manifest, Source, Window, baseline, experiments, runs};
 use bandscope_report::{Report, Warning, WarningKind};
 use bandscope_studies::check::{self, Criteria};
-use bandscope_studies::conditions::{Condition, LINE_OF_PACE, all_of, is_line};
+use bandscope_studies::conditions::{Condition, LINE_OF_PACE, all_of, is_line, written};
 use bandscope_view::{FORMATS, Options, find};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -209,9 +209,9 @@ pub fn refuse_several_tasks(report: &Report, input: &Path) -> Result<()> {
 
 /// Refuses recordings of which conditions would pass what was not measured. Each is asked itself, as a report has the manifest of the first.
 fn refuse_unjudged(inputs: &[PathBuf], conditions: &[Condition]) -> Result<()> {
-    let is_of_name = |name: &str| is_line(name) || all_of(name).is_some();
+    let is_of_name = |name: &str| (is_line(name) || all_of(name).is_some()) && name != LINE_OF_PACE;
     let of_name =
-        (conditions.iter()).find(|one| is_of_name(one.figure()) && one.figure() != LINE_OF_PACE);
+        (conditions.iter()).find(|one| written(one.figure()).as_deref().is_some_and(is_of_name));
     let mut is_named = None;
     for input in inputs {
         // The report says which of several cannot be read.

@@ -69,10 +69,18 @@ const FINDING: &str = super::grammar::FINDING;
 /// All members of a family.
 const ALL: &str = "*";
 
-/// The name of a figure of reports as this program writes it, and its unit.
+/// The name of a figure of reports as this program writes it.
+pub fn written(name: &str) -> Option<String> {
+    named(name).map(|figure| figure.0)
+}
+
+/// The same, and its unit.
 fn named(name: &str) -> Option<(String, Unit)> {
     if let Some((known, unit)) = NAMES.iter().find(|(known, _)| same(known, name)) {
         return Some(((*known).into(), *unit));
+    }
+    if let Some(known) = OTHER_LINES.iter().find(|known| same(known, name)) {
+        return Some(((*known).into(), Unit::Share));
     }
     if let Some(kind) = name.strip_prefix(FINDING) {
         let is_known = kind == ALL || Kind::ALL.iter().any(|known| known.name() == kind);
@@ -363,7 +371,7 @@ impl<'a> Of<'a> {
 
 /// Why a figure is not known, and what to do.
 pub fn next_step(name: &str) -> &'static str {
-    match is_line(name) || name.contains(':') {
+    match written(name).is_some_and(|name| is_line(&name)) || name.contains(':') {
         true => ": kernel events were not recorded; run it as root",
         false => " of this recording: it is too short, or holds counts only",
     }

@@ -13,6 +13,7 @@ mod unit;
 pub use catch::{CatchError, trigger};
 pub use figures::{
     LINE_OF_PACE, LONGEST_GAP, all_of, figures, is_any_name, is_line, known_to_reports, next_step,
+    written,
 };
 pub use grammar::{Condition, ConditionError};
 pub use outcome::Outcome;

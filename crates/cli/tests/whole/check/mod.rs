@@ -55,6 +55,7 @@ fn limits_pass_and_fail_with_a_line_a_cpu() {
         ("tick > 0.2 %", 1),
         ("task:* > 0.1 %", 0),
         ("task:nobody > 0", 0),
+        ("Other_tasks > 0", 0),
         ("host > 0", 0),
         ("finding:periodic-interference", 1),
         ("finding:throttled on cpu 0", 0),
