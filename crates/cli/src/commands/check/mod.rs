@@ -232,7 +232,7 @@ impl Arguments {
             record.duration = settings.duration_s;
             record.rate.clone_from(&settings.rates_hz);
             record.kernel.clone_from(&settings.kernels);
-            self.same_machine(baseline, &mut record)?;
+            self.as_baseline(baseline, &mut record);
         }
         // Here all are all: a gate that leaves out the CPU that writes would pass it.
         let is_real = matches!(MachineName::parse(&record.machine)?, MachineName::This);
@@ -240,6 +240,9 @@ impl Arguments {
             let mut allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
             allowed.retain(|cpu| !record.placement.own_cpus().contains(cpu));
             record.cpus = Some(Cpus::These(allowed));
+        }
+        if let Some(baseline) = baseline {
+            refuse_other_cpus(baseline, &record.cpus()?)?;
         }
         let machine = record.machine.clone();
         Ok(Plan {
@@ -249,23 +252,13 @@ impl Arguments {
         })
     }
 
-    /// CPUs and machine of a baseline, unless they were named; others it cannot judge.
-    fn same_machine(&self, baseline: &Baseline, record: &mut record::Arguments) -> Result<()> {
-        let settings = &baseline.settings;
+    /// CPUs and machine of a baseline, unless they were named.
+    fn as_baseline(&self, baseline: &Baseline, record: &mut record::Arguments) {
         if self.machine.is_none() {
-            record.machine.clone_from(&settings.machine);
+            record.machine.clone_from(&baseline.settings.machine);
         }
-        let known: Vec<u32> = baseline.cpus.iter().map(|one| one.cpu).collect();
         if self.cpus.is_none() {
-            record.cpus = Some(Cpus::These(known.clone()));
-        }
-        let asked = record.cpus()?;
-        match asked.iter().find(|cpu| !known.contains(cpu)) {
-            Some(cpu) => bail!(
-                "--cpus: found CPU {cpu}, expected CPUs of the baseline: {}",
-                cpu_list::written(&known)
-            ),
-            None => Ok(()),
+            record.cpus = Some(Cpus::These(known_cpus(baseline)));
         }
     }
 
@@ -313,6 +306,22 @@ impl Arguments {
             Some(keep) => keep.write(render),
             None => output::write(None, render),
         }
+    }
+}
+
+fn known_cpus(baseline: &Baseline) -> Vec<u32> {
+    baseline.cpus.iter().map(|one| one.cpu).collect()
+}
+
+/// Refuses CPUs that a baseline cannot judge.
+fn refuse_other_cpus(baseline: &Baseline, asked: &[u32]) -> Result<()> {
+    let known = known_cpus(baseline);
+    match asked.iter().find(|cpu| !known.contains(cpu)) {
+        Some(cpu) => bail!(
+            "--cpus: found CPU {cpu}, expected CPUs of the baseline: {}",
+            cpu_list::written(&known)
+        ),
+        None => Ok(()),
     }
 }
 

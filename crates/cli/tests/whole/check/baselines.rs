@@ -143,6 +143,36 @@ fn a_baseline_and_metrics_have_two_files_whatever_their_names() {
 }
 
 #[test]
+fn all_cpus_are_those_of_the_baseline_or_nothing_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let save = ["--machine", QUIET, "--duration", "1s", "--save", "b.json"];
+    let (code, _, error) = check(path, &save);
+    assert_eq!((code, &*error), (0, ""));
+    let mut baseline: Value =
+        serde_json::from_str(&std::fs::read_to_string(path.join("b.json")).unwrap()).unwrap();
+    // Of this machine all but the first one, which records of all CPUs leave out.
+    let allowed = bandscope_probe::pin::allowed().unwrap();
+    let mut known = allowed[1..].to_vec();
+    known.push(4000);
+    let of_one = baseline["cpus"][0].clone();
+    let of = |cpu: &u32| {
+        let mut one = of_one.clone();
+        one["cpu"] = (*cpu).into();
+        one
+    };
+    baseline["cpus"] = known.iter().map(of).collect();
+    baseline["settings"]["machine"] = "this".into();
+    std::fs::write(path.join("b.json"), baseline.to_string()).unwrap();
+    let error = refuse(path, &["check", "--against", "b.json", "--cpus", "all"]);
+    let expected = format!(
+        "--cpus: found CPU {}, expected CPUs of the baseline: ",
+        allowed[0]
+    );
+    assert!(error.contains(&expected), "{error}");
+}
+
+#[test]
 fn a_baseline_that_nothing_could_fail_is_not_saved() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
