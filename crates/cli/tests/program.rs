@@ -5,6 +5,8 @@
 #[allow(dead_code, reason = "these tests use little of it")]
 #[path = "whole/common/mod.rs"]
 mod common;
+#[path = "program/loops.rs"]
+mod loops;
 use common::bandscope;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use rustix::process::{Signal, getpid, kill_process};
@@ -61,6 +63,10 @@ fn observed() {
                     "2:", "add {x}, qword ptr [{at} + 60]", "sub {n}, 1", "jnz 2b",
                     at = in(reg) line, n = inout(reg) 1_000_000_u64 => _, x = inout(reg) 0_u64 => _,
                 ),
+                "library" => loops::call_a_library(),
+                "below zero" => loops::count_below_zero(),
+                "beside" => loops::store_beside_a_pointer(line),
+                "pointers" => loops::follow_pointers(),
                 _ => multiply(),
             }
         }
@@ -241,6 +247,10 @@ fn a_command_starts_at_the_levels_that_are_set() {
             "environment=0,environment=64",
             "found factor environment twice",
         ),
+        (
+            "cpu=inherited,neighbour=busy",
+            "found factors cpu and neighbour",
+        ),
     ] {
         let refused = set(levels).output().unwrap();
         let error = String::from_utf8_lossy(&refused.stderr);
@@ -263,6 +273,20 @@ fn a_loop_of_registers_meets_nothing() {
         "{said}"
     );
     assert!(said["turn"]["ns"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_loop_that_calls_a_library_is_timed() {
+    let Some(said) = said("library") else { return };
+    assert!(said["turn"].is_object(), "{said}");
+}
+
+#[test]
+fn a_loop_that_counts_below_zero_is_timed() {
+    let Some(said) = said("below zero") else {
+        return;
+    };
+    assert!(said["turn"].is_object(), "{said}");
 }
 
 #[test]
