@@ -65,8 +65,6 @@ fn observed() {
                 ),
                 "library" => loops::call_a_library(),
                 "below zero" => loops::count_below_zero(),
-                "beside" => loops::store_beside_a_pointer(line),
-                "pointers" => loops::follow_pointers(),
                 _ => multiply(),
             }
         }

@@ -7,6 +7,7 @@ mod forbid;
 use bandscope_experiments::inject;
 use bandscope_probe::pin;
 use bandscope_recording::manifest::State;
+use bandscope_sampler::machine::Priority;
 use forbid::forbid;
 
 #[test]
@@ -15,6 +16,8 @@ fn a_disturber_without_real_time_priority_disturbs_and_says_so() {
     let request = inject::Request {
         kind: inject::Kind::Task,
         cpu,
+        measured: Vec::new(),
+        priority: Priority::LOWEST,
         period_s: 5e-3,
         length_s: 1e-4,
         jitter_s: 0.0,
@@ -30,7 +33,7 @@ fn a_disturber_without_real_time_priority_disturbs_and_says_so() {
         let header = disturber.header().clone();
         assert_eq!(header.task.policy, "other");
         let missing = &header.missing[0];
-        assert_eq!(missing.what, "real-time priority");
+        assert_eq!(missing.what, "real-time priority 1");
         assert!(missing.why.contains("not permitted"), "{}", missing.why);
         while !disturber.ended() {
             std::thread::sleep(std::time::Duration::from_millis(10));

@@ -4,6 +4,7 @@ use bandscope_experiments::inject::{Disturber, Kind, Neighbour, Request, choose_
 use bandscope_probe::{clock, pin};
 use bandscope_recording::disturbances::{Disturbance, End, Header};
 use bandscope_recording::manifest::State;
+use bandscope_sampler::machine::Priority;
 use std::time::{Duration, Instant};
 
 /// 40 disturbances of 0.5 ms, one each 5 ms.
@@ -11,6 +12,8 @@ fn request(kind: Kind, cpu: u32) -> Request {
     Request {
         kind,
         cpu,
+        measured: Vec::new(),
+        priority: Priority::LOWEST,
         period_s: 5e-3,
         length_s: 5e-4,
         jitter_s: 1e-3,
@@ -65,7 +68,7 @@ fn every_kind_does_what_it_says_and_says_what_it_did() {
                 header
                     .missing
                     .iter()
-                    .any(|missing| missing.what == "real-time priority")
+                    .any(|missing| missing.what == "real-time priority 1")
             );
         }
         assert_eq!(end.state, State::Complete, "{kind}: {:?}", end.why);

@@ -1,4 +1,4 @@
-//! Loops that are hard to write again at another place, or that are harmed by what is changed.
+//! Loops that are hard to write again at another place.
 
 unsafe extern "C" {
     fn abs(number: i32) -> i32;
@@ -26,40 +26,6 @@ pub fn count_below_zero() {
         core::arch::asm!(
             "2:", "imul {x}, {x}, 3", "sub {n:e}, 1", "cmp {n:e}, -1", "jne 2b",
             n = inout(reg) 100_000_u64 => _, x = inout(reg) 1_u64 => _,
-        );
-    }
-}
-
-/// Stores across the end of a line, next to a pointer that it follows.
-pub fn store_beside_a_pointer(line: *mut u8) {
-    // SAFETY: all addresses lie within three lines, which are the caller's, and the registers are declared.
-    unsafe {
-        line.add(52)
-            .cast::<*mut u8>()
-            .write_unaligned(line.add(128));
-        core::arch::asm!(
-            "2:", "mov qword ptr [{at} + 60], {n}", "mov {x}, qword ptr [{at} + 52]", "mov {x}, qword ptr [{x}]",
-            "sub {n}, 1", "jnz 2b",
-            at = in(reg) line, n = inout(reg) 1_000_000_u64 => _, x = out(reg) _,
-        );
-    }
-}
-
-/// Follows pointers that lie in every second line, and in the others are null: who loads 64 bytes further ends by a signal.
-pub fn follow_pointers() {
-    const CELLS: usize = 4096 / 8;
-    let mut memory = vec![0_usize; 5 * CELLS];
-    let begin = memory.as_ptr().align_offset(4096);
-    let page = &raw mut memory[begin];
-    for cell in (0..CELLS).step_by(16) {
-        memory[begin + CELLS + cell] = page as usize + 2 * 4096 + 72;
-    }
-    // SAFETY: all addresses lie within `memory`, and the registers are declared.
-    unsafe {
-        core::arch::asm!(
-            "2:", "mov qword ptr [{at} + {i}], {n}", "mov {x}, qword ptr [{at} + {i} + 4096]", "mov {x}, qword ptr [{x}]",
-            "add {i}, 128", "and {i}, 4095", "sub {n}, 1", "jnz 2b",
-            at = in(reg) page, i = inout(reg) 0_u64 => _, n = inout(reg) 1_000_000_u64 => _, x = out(reg) _,
         );
     }
 }
