@@ -36,6 +36,8 @@ use std::time::{Duration, Instant};
 
 /// How much of what a run that failed said is kept in its record, in bytes of each stream.
 const SAID: usize = 2048;
+/// The memory of a command is told if it has more than this program by one part in so many; chosen.
+const CLEARLY_MORE: libc::c_long = 16;
 
 /// What is to be run.
 #[derive(Clone, Debug, Default)]
@@ -146,7 +148,6 @@ impl Session {
             Some(directory) => Output::kept(directory, self.made),
             None => Output::default(),
         };
-        let own_memory = resident_kib();
         let ended = execute(command, output, self.request.timeout, stop)?;
         let mut counts: BTreeMap<String, f64> = open.read().collect();
         counts.extend(before.grown(&Around::read()));
@@ -157,7 +158,7 @@ impl Session {
             Some(("frequency:MHz".to_owned(), mhz))
         }));
         drop(neighbour);
-        counts.extend(booked(&ended.usage, own_memory));
+        counts.extend(booked(&ended.usage, most_resident_kib()));
         let run = Run {
             levels: levels.clone(),
             at_s: at.as_secs_f64(),
@@ -195,12 +196,13 @@ fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }
 
-/// A command begins as a copy of this process, whose memory the kernel books to it too: of one that used no more it does not know how much.
+/// A command begins as a copy of this process, whose memory the kernel books to it too: of one that used no more it does not know how much. The kernel counts
+/// pages in batches of each CPU, so a little more is none.
 fn booked(
     usage: &libc::rusage,
     own_kib: Option<libc::c_long>,
 ) -> impl Iterator<Item = (String, f64)> {
-    let memory = own_kib.is_some_and(|own| usage.ru_maxrss > own);
+    let memory = own_kib.is_some_and(|own| usage.ru_maxrss > own + own / CLEARLY_MORE);
     [
         ("faults:minor", usage.ru_minflt),
         ("faults:major", usage.ru_majflt),
@@ -212,12 +214,12 @@ fn booked(
     .map(|(name, number)| (name.to_owned(), number as f64))
 }
 
-/// What this process has in memory (`VmRSS` of proc_pid_status(5)).
-fn resident_kib() -> Option<libc::c_long> {
+/// The most that this process had in memory, and so at least what it had when the command began (`VmHWM` of proc_pid_status(5)).
+fn most_resident_kib() -> Option<libc::c_long> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
